@@ -119,6 +119,52 @@ describe('a pod that was dumped from a cluster', () => {
     expect(own.problems.map(({ path }) => path)).toEqual(['metadata.finalizers']);
   });
 
+  describe('with what its cluster had added', () => {
+    const tokenOf = (name: string) => ({
+      name,
+      projected: {
+        sources: [{ serviceAccountToken: { audience: 'cloud', expirationSeconds: 86_400, path: 'token' } }],
+      },
+    });
+    const added: Readonly<Record<string, unknown>> = {
+      overhead: { cpu: '250m', memory: '120Mi' },
+      readinessGates: [{ conditionType: 'target-health.elbv2.k8s.aws/web' }],
+      automountServiceAccountToken: true,
+    };
+    const volumes = ['aws-iam-token', 'eks-pod-identity-token', 'azure-identity-token'];
+    const names = [...Object.keys(added), ...volumes];
+
+    it('is the pod without it, whatever of it is there', () => {
+      const alone = names.map((name) => [name]);
+      const others = names.map((name) => names.filter((other) => other !== name));
+      for (const chosen of [[], names, ...alone, ...others]) {
+        const tokens = volumes.filter((name) => chosen.includes(name));
+        const fields = Object.entries(added).filter(([name]) => chosen.includes(name));
+        const mounts = tokens.map((name) => ({ name, mountPath: `/var/run/secrets/${name}` }));
+        const value = dump({ ...Object.fromEntries(fields), containers: [container('a', mounts)] }, [
+          DATA,
+          TOKEN,
+          ...tokens.map(tokenOf),
+        ]);
+        const { pods, problems } = read(value);
+        expect(problems).toEqual([]);
+        const [{ pod, leftOut }] = pods as [(typeof pods)[0]];
+        expect(pod.spec.volumes).toEqual([DATA]);
+        expect(pod.spec.containers[0]!.volumeMounts).toEqual([]);
+        for (const name of names) expect(leftOut.join().includes(name)).toBe(chosen.includes(name));
+      }
+    });
+
+    it.each(names)('is refused for %s where somebody wrote the pod', (name) => {
+      const { metadata: _metadata, ...own } = dump({ [name]: added[name] }, [
+        DATA,
+        ...(volumes.includes(name) ? [tokenOf(name)] : []),
+      ]);
+      const spec = { ...own.spec, containers: [container('a', [])], initContainers: [] };
+      expect(read({ ...own, spec, metadata: { name: 'own' } }).problems.length).toBeGreaterThan(0);
+    });
+  });
+
   describe('before Kubernetes 1.24', () => {
     const old = (name: string, secretName = name) => ({ name, secret: { defaultMode: 420, secretName } });
     const withVolume = (volume: { name: string }, mountPath = MOUNT.mountPath) =>
@@ -135,7 +181,17 @@ describe('a pod that was dumped from a cluster', () => {
       expect(pods[0]!.leftOut).toContain('the volume default-token-x7k2p and its mounts');
     });
 
+    it('has one of its own account’s Secret, which is left out as well', () => {
+      const { spec, ...rest } = withVolume(old('builder-token-x7k2p'));
+      const account = { serviceAccountName: 'builder', serviceAccount: 'builder' };
+      const { pods, problems } = read({ ...rest, spec: { ...spec, ...account } });
+      expect(problems).toEqual([]);
+      expect(pods[0]!.pod.spec.volumes).toEqual([]);
+      expect(pods[0]!.pod.spec.containers[0]!.volumeMounts).toEqual([]);
+    });
+
     it.each([
+      ['another account', withVolume(old('builder-token-x7k2p'))],
       ['another name', withVolume(old('default-token-mine'))],
       ['another Secret', withVolume(old('default-token-x7k2p', 'mine'))],
       ['another folder', withVolume(old('default-token-x7k2p'), '/token')],

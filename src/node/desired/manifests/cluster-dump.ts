@@ -13,23 +13,35 @@ export interface WrittenPod {
 type Fields = Readonly<Record<string, unknown>>;
 
 const TOKEN_VOLUME = /^kube-api-access-[a-z0-9]+$/;
-/** The token volume of clusters before 1.24, from a Secret of that name, and its path in each container. */
-const OLD_TOKEN_VOLUME = /^default-token-[a-z0-9]{5}$/;
+/** Token volumes that webhooks of clouds add to pods of an account; nobody here would take such a token. */
+const CLOUD_TOKEN_VOLUMES = ['aws-iam-token', 'eks-pod-identity-token', 'azure-identity-token'];
+/**
+ * The end of the name of a token volume of clusters before 1.24, from a Secret of that name; the account stands
+ * in front.
+ */
+const OLD_TOKEN_VOLUME = /^-token-[a-z0-9]{5}$/;
+/** The path of the token in each container. */
 const ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
 const CONTAINERS = ['initContainers', 'containers', 'ephemeralContainers'];
 /** What an API server and controllers write, such as the finalizer of a Job's pod. */
 const WRITTEN_BY_SERVERS = [
   ...['generateName', 'uid', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'finalizers'],
 ];
+/**
+ * What an API server, its webhooks and controllers write, or have done already: `overhead` is a RuntimeClass's,
+ * readiness gates are load balancers', and the token of the account is mounted.
+ */
+const WRITTEN_INTO_SPEC = ['overhead', 'readinessGates', 'automountServiceAccountToken'];
 /** Fields that only a pod from an API server or an agent has. */
 const SERVED = ['resourceVersion', 'creationTimestamp', 'managedFields', 'ownerReferences'];
 
 /**
  * Restores the requested pod from the output of `kubectl get pod -o yaml` or `podloop get pod -o yaml`. Pure.
  *
- * A cluster adds a volume with the token of the pod's account; its controllers name pods by generateName. These
- * mean nothing on a node without an API server. Ephemeral containers joined the running pod, and are not
- * allowed in a new one. The name of the account stays, and so does any other use of a token, which is refused as such.
+ * A cluster adds a volume with the token of the pod's account; its controllers name pods by generateName, and
+ * webhooks add readiness gates and tokens for a cloud. These mean nothing on a node without an API server.
+ * Ephemeral containers joined the running pod, and are not allowed in a new one. The name of the account stays,
+ * and so does any other use of a token, which is refused as such.
  */
 export function toWrittenPod(value: unknown, onNode?: string): WrittenPod {
   if (!isRecord(value) || !isRecord(value['metadata']) || !isRecord(value['spec'])) {
@@ -48,6 +60,11 @@ export function toWrittenPod(value: unknown, onNode?: string): WrittenPod {
     }
   }
   let spec = withoutToken(value['spec'], { isServed, leftOut });
+  for (const name of isServed ? WRITTEN_INTO_SPEC : []) {
+    if (spec[name] === undefined || spec[name] === null || spec[name] === false) continue;
+    spec = without(spec, name);
+    leftOut.push(`spec.${name}`);
+  }
   const { ephemeralContainers: joined } = spec;
   if (isServed && Array.isArray(joined) && joined.length > 0) {
     spec = without(spec, 'ephemeralContainers');
@@ -74,7 +91,7 @@ function withoutToken(
   { isServed, leftOut }: { readonly isServed: boolean; readonly leftOut: string[] },
 ): Fields {
   const isToken = (volume: unknown): volume is { readonly name: string } =>
-    isTokenVolume(volume) || (isServed && isOldTokenVolume(volume, spec));
+    isTokenVolume(volume, isServed) || (isServed && isOldTokenVolume(volume, spec));
   const { volumes } = spec;
   const tokens = Array.isArray(volumes) ? volumes.filter(isToken).map(({ name }) => name) : [];
   if (tokens.length === 0) return spec;
@@ -98,11 +115,14 @@ function without(fields: Fields, name: string): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name));
 }
 
-/** The volume that an API server adds: the account's token, and the cluster's certificate and namespace. */
-function isTokenVolume(volume: unknown): volume is { readonly name: string } {
-  if (!isRecord(volume) || typeof volume['name'] !== 'string' || !TOKEN_VOLUME.test(volume['name']))
-    return false;
-  const { projected } = volume;
+/**
+ * The volume that an API server adds, with the account's token, the cluster's certificate and namespace, or
+ * the one that a cloud's webhook adds.
+ */
+function isTokenVolume(volume: unknown, isServed: boolean): volume is { readonly name: string } {
+  if (!isRecord(volume) || typeof volume['name'] !== 'string') return false;
+  const { name, projected } = volume;
+  if (!TOKEN_VOLUME.test(name) && !(isServed && CLOUD_TOKEN_VOLUMES.includes(name))) return false;
   if (!isRecord(projected) || !Array.isArray(projected['sources'])) return false;
   return projected['sources'].some((source) => isRecord(source) && isRecord(source['serviceAccountToken']));
 }
@@ -110,7 +130,10 @@ function isTokenVolume(volume: unknown): volume is { readonly name: string } {
 function isOldTokenVolume(volume: unknown, spec: Fields): boolean {
   if (!isRecord(volume) || typeof volume['name'] !== 'string' || !isRecord(volume['secret'])) return false;
   const { name, secret } = volume as { readonly name: string; readonly secret: Fields };
-  if (!OLD_TOKEN_VOLUME.test(name) || secret['secretName'] !== name) return false;
+  const { serviceAccountName, serviceAccount } = spec;
+  const account = serviceAccountName || serviceAccount || 'default';
+  if (typeof account !== 'string' || !name.startsWith(account)) return false;
+  if (!OLD_TOKEN_VOLUME.test(name.slice(account.length)) || secret['secretName'] !== name) return false;
   const mounts = CONTAINERS.flatMap((field) => listIn(spec, field)).flatMap((each) =>
     isRecord(each) ? listIn(each, 'volumeMounts') : [],
   );
