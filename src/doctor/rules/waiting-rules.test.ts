@@ -63,4 +63,23 @@ describe('pods that do not start', () => {
       expect(exitCodeOf({ facts: aNode(), findings })).toBe(0);
     },
   );
+
+  it('with their sandbox there for a minute wait for an image, most likely, which leaves the node healthy', () => {
+    const [finding, ...others] = find([
+      aWaiting('a', { hasSandbox: true, forMs: 70_000 }),
+      aWaiting('b', { hasSandbox: true, forMs: 59_000 }),
+      aWaiting('c', { hasSandbox: true, forMs: 400_000, message: 'Pulling 45% (120/266 MB)' }),
+    ]);
+    expect(others).toEqual([]);
+    expect(finding).toMatchObject({ code: 'PodsWait', severity: 'info' });
+    expect(finding!.pods!.map(({ name }) => name)).toEqual(['a', 'c']);
+    expect(finding!.evidence).toEqual([
+      expect.stringMatching(
+        /^default\/a, container app: ContainerCreating for .*most likely an image is being pulled$/,
+      ),
+      expect.stringMatching(
+        /^default\/c, container app: ContainerCreating for .*: Pulling 45% \(120\/266 MB\)$/,
+      ),
+    ]);
+  });
 });

@@ -25,8 +25,14 @@ export const waitingRules: Rule = ({ kubelet, atMs }) => {
 };
 
 /** An image may take its time, a sandbox and a container do not. */
-function isStuck({ reason, forMs }: WaitingPod): boolean {
-  return !BEING_MADE.includes(reason) || forMs >= LIMITS.podWaitsLongMs;
+function isStuck(waiting: WaitingPod): boolean {
+  const { reason, forMs } = waiting;
+  return !BEING_MADE.includes(reason) || waitsForImage(waiting) || forMs >= LIMITS.podWaitsLongMs;
+}
+
+/** With its sandbox there, little but an image can take so long. */
+function waitsForImage({ hasSandbox, reason, forMs }: WaitingPod): boolean {
+  return hasSandbox && BEING_MADE.includes(reason) && forMs >= LIMITS.imageLateMs;
 }
 
 function findFailing(pods: readonly WaitingPod[], metrics: KubeletMetrics, atMs: number): Finding[] {
@@ -59,6 +65,10 @@ function findWaiting(pods: readonly WaitingPod[]): Finding[] {
   const [first] = pods;
   if (first === undefined) return [];
   const names = pods.slice(0, MAX_PODS).map(({ pod, reason }) => `${formatPod(pod)} (${reason})`);
+  const wordsOf = (pod: WaitingPod): string => {
+    if (pod.message !== '') return `: ${pod.message}`;
+    return waitsForImage(pod) ? ', with its sandbox there: most likely an image is being pulled' : '';
+  };
   return [
     {
       // The node is well: something is wrong with these pods.
@@ -67,8 +77,8 @@ function findWaiting(pods: readonly WaitingPod[]): Finding[] {
       evidence: pods
         .slice(0, MAX_PODS)
         .map(
-          ({ pod, container = '', reason, message, forMs }) =>
-            `${formatPod(pod)}${container === '' ? '' : `, container ${container}`}: ${reason} for ${formatMs(forMs)}${message === '' ? '' : `: ${message}`}`,
+          (each) =>
+            `${formatPod(each.pod)}${each.container ? `, container ${each.container}` : ''}: ${each.reason} for ${formatMs(each.forMs)}${wordsOf(each)}`,
         ),
       remedy: `See at which step each stands, and why: podloop doctor pod ${first.pod.name} -n ${first.pod.namespace}. The node is not to blame.`,
     },

@@ -69,7 +69,7 @@ export const SANDBOX_INCIDENTS: readonly Incident[] = [
   {
     name: 'a registry takes connections and never answers, one pod waits',
     pods: [{ name: 'db' }],
-    ageMs: 40_000,
+    ageMs: 70_000,
     make: async ({ node, atEnd }) => {
       const silent = createServer();
       await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
