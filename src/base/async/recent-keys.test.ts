@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RecentKeys } from './recent-keys.js';
+import { RecentKeys, RecentMap } from './recent-keys.js';
 
 describe('recent keys', () => {
   it('return whether a key is new', () => {
@@ -20,5 +20,15 @@ describe('recent keys', () => {
         }
       }),
     );
+  });
+});
+
+describe('a recent map', () => {
+  it('drops what was not used for the longest time, and makes it again', () => {
+    const map = new RecentMap<string, number>({ maxKeys: 2 });
+    let made = 0;
+    const make = (): number => ++made;
+    expect(['a', 'b', 'a', 'c', 'a', 'b'].map((key) => map.take(key, make))).toEqual([1, 2, 1, 3, 1, 4]);
+    expect(map.size).toBe(2);
   });
 });

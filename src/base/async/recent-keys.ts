@@ -1,11 +1,33 @@
-/** The most recently added keys. The oldest one is dropped beyond the limit. */
-export class RecentKeys {
+/** A map with a limit: beyond it, the entry that was not used for the longest time is dropped. */
+export class RecentMap<Key, Value> {
   readonly #maxKeys: number;
-  /** In the order of their last addition. */
-  readonly #keys = new Set<string>();
+  /** In the order of their last use. */
+  readonly #entries = new Map<Key, Value>();
 
   constructor({ maxKeys }: { readonly maxKeys: number }) {
     this.#maxKeys = maxKeys;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** The value of a key, created if there is none. The key becomes the newest one. */
+  take(key: Key, make: () => Value): Value {
+    const value = this.#entries.has(key) ? this.#entries.get(key)! : make();
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    if (this.#entries.size > this.#maxKeys) this.#entries.delete(this.#entries.keys().next().value!);
+    return value;
+  }
+}
+
+/** The most recently added keys. The oldest one is dropped beyond the limit. */
+export class RecentKeys {
+  readonly #keys: RecentMap<string, true>;
+
+  constructor(limit: { readonly maxKeys: number }) {
+    this.#keys = new RecentMap(limit);
   }
 
   get size(): number {
@@ -14,10 +36,8 @@ export class RecentKeys {
 
   /** Adds a key, or makes it the newest one. Returns whether it was missing. */
   add(key: string): boolean {
-    const isNew = !this.#keys.delete(key);
-    this.#keys.add(key);
-    const [oldest] = this.#keys;
-    if (this.#keys.size > this.#maxKeys && oldest !== undefined) this.#keys.delete(oldest);
+    let isNew = false;
+    this.#keys.take(key, () => (isNew = true));
     return isNew;
   }
 }

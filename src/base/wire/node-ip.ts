@@ -7,6 +7,7 @@
  */
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { type NetworkInterfaceInfo } from 'node:os';
+import { findDefaultLink } from '../proc/net-tables.js';
 
 /** The machine's interfaces, in the form of `os.networkInterfaces()`. */
 export type Interfaces = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
@@ -75,7 +76,7 @@ function findIp({ hostname, interfaces, ofName, route }: NodeIpFacts): string {
   if (isIP(hostname) !== 0) return hostname;
   const isFine = (ip: string): boolean => findIpProblem(ip, interfaces) === undefined;
   const own = (list: readonly NetworkInterfaceInfo[]): string[] => list.map(({ address }) => address);
-  const defaultInterface = findDefaultInterface(route);
+  const defaultInterface = findDefaultLink(route);
   const sources = [
     ofName,
     own(defaultInterface === undefined ? [] : (interfaces[defaultInterface] ?? [])),
@@ -107,9 +108,4 @@ function blockList(...ranges: readonly [string, number, 'ipv4' | 'ipv6'][]): Blo
   const list = new BlockList();
   for (const [net, prefix, family] of ranges) list.addSubnet(net, prefix, family);
   return list;
-}
-
-/** See proc_pid_net(5); undefined if there is no default route. */
-function findDefaultInterface(route: string): string | undefined {
-  return /^(\S+)\s+00000000\s/m.exec(route)?.[1];
 }

@@ -1,3 +1,4 @@
+import { SingleFlight } from '#base/async/single-flight.js';
 import { messageOf } from '#base/errors/errors.js';
 import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
@@ -24,7 +25,7 @@ const FORGET_AFTER_MS = 60 * 60_000;
 export class WritableUsages {
   readonly #options: WritableUsagesOptions;
   readonly #known = new Map<string, WritableUsage>();
-  readonly #running = new Map<string, Promise<void>>();
+  readonly #measurements = new SingleFlight<void>();
 
   constructor(options: WritableUsagesOptions) {
     this.#options = options;
@@ -35,7 +36,7 @@ export class WritableUsages {
     const asked = new Set(containerIds);
     const tooOld = this.#options.clock.now() - FORGET_AFTER_MS;
     for (const [id, { measuredAtMs }] of this.#known) if (measuredAtMs < tooOld) this.#known.delete(id);
-    await this.#wait([...asked].map((id) => this.#measure(id)));
+    await this.#wait([...asked].map((id) => this.#measurements.run(id, async () => this.#measure(id))));
     const found = new Map<string, WritableUsage>();
     for (const id of asked) {
       const usage = this.#known.get(id);
@@ -44,22 +45,13 @@ export class WritableUsages {
     return found;
   }
 
-  #measure(id: string): Promise<void> {
-    const running = this.#running.get(id);
-    if (running !== undefined) return running;
-    const measuring = this.#options
-      .measureWritable(id)
-      .then((usage) => void this.#known.set(id, usage))
-      .catch((error: unknown) => {
-        this.#options.logger.info(
-          'Writable layer not measured',
-          { containerId: id, err: messageOf(error) },
-          2,
-        );
-      })
-      .finally(() => this.#running.delete(id));
-    this.#running.set(id, measuring);
-    return measuring;
+  /** Never rejects. */
+  async #measure(id: string): Promise<void> {
+    try {
+      this.#known.set(id, await this.#options.measureWritable(id));
+    } catch (error) {
+      this.#options.logger.info('Writable layer not measured', { containerId: id, err: messageOf(error) }, 2);
+    }
   }
 
   async #wait(measurements: readonly Promise<void>[]): Promise<void> {

@@ -11,9 +11,9 @@
  *
  * @module
  */
+import { RecentMap } from '#base/async/recent-keys.js';
 import { type Clock } from '#base/time/clock.js';
 import { type CountedEvent, eventName, type EventObject, type ToldEvent } from './kube-event.js';
-import { RecentMap } from './recent-map.js';
 
 /** An event that is to be written, and what it is counted by. */
 export interface CorrelatedEvent {
@@ -52,9 +52,9 @@ const REFILL_MS = 300_000;
 /** See the module. */
 export class EventCorrelator {
   readonly #clock: Pick<Clock, 'now' | 'monotonicMs'>;
-  readonly #similar = new RecentMap<string, SimilarEvents>(CAPACITY);
-  readonly #records = new RecentMap<string, EventRecord>(CAPACITY);
-  readonly #buckets = new RecentMap<string, Bucket>(CAPACITY);
+  readonly #similar = new RecentMap<string, SimilarEvents>({ maxKeys: CAPACITY });
+  readonly #records = new RecentMap<string, EventRecord>({ maxKeys: CAPACITY });
+  readonly #buckets = new RecentMap<string, Bucket>({ maxKeys: CAPACITY });
   #lastNumber = 0n;
   #combined = 0;
   #filtered = 0;

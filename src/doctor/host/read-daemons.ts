@@ -1,3 +1,4 @@
+import { findSocketInode, findTcpListeners, parseUnixSockets } from '#base/proc/net-tables.js';
 import { findSoftLimit } from '#base/proc/proc-text.js';
 import { type HostFiles } from '../facts/host-files.js';
 import { type SeenProcess } from '../facts/process-table.js';
@@ -13,7 +14,6 @@ const KUBELET_FILES = ['/etc/kubernetes/kubelet.conf', '/var/lib/kubelet/config.
 const NO_LIMIT = 2 ** 60;
 /** More files than that are not searched for a socket. */
 const MAX_FILES = 20_000;
-const LISTENS = '00010000';
 
 /** Where a daemon listens: a path of a socket, or a port of TCP. */
 export interface DaemonAddresses {
@@ -56,33 +56,25 @@ async function findFirst(files: HostFiles, paths: readonly string[]): Promise<st
   return undefined;
 }
 
-/** Sockets that listen at a path: `ffff: 00000002 00000000 00010000 0001 01 12345 /run/x.sock`. */
+/** Sockets that listen at a path. */
 async function findUnixInodes(files: HostFiles, path: string): Promise<ReadonlySet<string>> {
-  const lines = ((await files.find('/proc/1/net/unix')) ?? '')
-    .split('\n')
-    .map((line) => line.trim().split(/\s+/));
+  const sockets = parseUnixSockets((await files.find('/proc/1/net/unix')) ?? '');
   // Who sees that machine below a folder reaches the socket there, too.
   const there =
     files.root !== '/' && path.startsWith(`${files.root}/`) ? path.slice(files.root.length) : path;
   // A path may lead there through a link, as /var/run does.
   const same = await files.resolve(there).catch(() => there);
-  const listening = lines.filter(
-    ([, , , flags, , , , at]) => flags === LISTENS && (at === there || at === same),
+  const listening = sockets.filter(
+    ({ path: at, isListening }) => isListening && (at === there || at === same),
   );
-  return new Set(listening.map((words) => words[6]!));
+  return new Set(listening.map(({ inode }) => inode));
 }
 
-/** Sockets that listen at a port, on any address: `0: 0100007F:2808 00000000:0000 0A … 12345`. */
+/** Sockets that listen at a port, on any address. */
 async function findTcpInodes(files: HostFiles, port: number): Promise<ReadonlySet<string>> {
-  const hex = port.toString(16).toUpperCase().padStart(4, '0');
-  const inodes = new Set<string>();
-  for (const table of ['/proc/1/net/tcp', '/proc/1/net/tcp6']) {
-    for (const line of ((await files.find(table)) ?? '').split('\n')) {
-      const words = line.trim().split(/\s+/);
-      if (words[1]?.endsWith(`:${hex}`) === true && words[3] === '0A') inodes.add(words[9]!);
-    }
-  }
-  return inodes;
+  const tables = ['/proc/1/net/tcp', '/proc/1/net/tcp6'];
+  const texts = await Promise.all(tables.map(async (table) => files.find(table)));
+  return new Set(texts.flatMap((text = '') => findTcpListeners(text, port)));
 }
 
 async function findListener(
@@ -94,7 +86,7 @@ async function findListener(
     const folder = `/proc/${process.pid}/fd`;
     for (const name of (await listFiles(files, process.pid)).slice(0, MAX_FILES)) {
       const target = (await files.findLink(`${folder}/${name}`)) ?? '';
-      if (inodes.has(/^socket:\[(\d+)\]$/.exec(target)?.[1] ?? '')) return process;
+      if (inodes.has(findSocketInode(target) ?? '')) return process;
     }
   }
   return undefined;

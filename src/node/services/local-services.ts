@@ -36,7 +36,8 @@ import { serviceVariables, toAddressedService } from '#kube/workloads/service-va
 import { type Service } from '#kube/workloads/workload.js';
 import { type DnsNames, computeDnsNames } from './dns/dns-names.js';
 import { type DnsCounts, DnsServer } from './dns/dns-server.js';
-import { OwnLinks, parseRoutes } from './own-links.js';
+import { parseRoutes } from '#base/proc/net-tables.js';
+import { OwnLinks } from './own-links.js';
 import { type ServedService, toServedServices } from './served-services.js';
 import {
   type AddressPool,

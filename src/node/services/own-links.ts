@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { endianness } from 'node:os';
+import { parseRoutes } from '#base/proc/net-tables.js';
 import { contains, type Ipv4Range, parseIpv4 } from '#base/wire/ipv4-range.js';
 import { type Clock } from '#base/time/clock.js';
 
@@ -48,23 +48,4 @@ export class OwnLinks {
     const number = parseIpv4(address);
     return this.#ranges.some((range) => contains(range, number));
   }
-}
-
-/** The routes of /proc/net/route. Pure. */
-export function parseRoutes(text: string): { readonly link: string; readonly range: Ipv4Range }[] {
-  return text
-    .split('\n')
-    .slice(1)
-    .flatMap((line) => {
-      const [link = '', destination = '', , , , , , mask = ''] = line.trim().split(/\s+/);
-      if (!/^[0-9A-F]{8}$/.test(destination) || !/^[0-9A-F]{8}$/.test(mask)) return [];
-      const prefix = toNumber(mask).toString(2).replaceAll('0', '').length;
-      return [{ link, range: { network: toNumber(destination), prefix } }];
-    });
-}
-
-/** The kernel writes the four bytes of an address as a number of this machine. */
-function toNumber(hex: string): number {
-  const bytes = Buffer.from(hex, 'hex');
-  return new DataView(bytes.buffer, bytes.byteOffset, 4).getUint32(0, endianness() === 'LE');
 }

@@ -1,4 +1,5 @@
 import { type HostPathType } from '#kube/pod/volume.js';
+import { SingleFlight } from '#base/async/single-flight.js';
 import { type OpenedPlace } from '#base/fs/open-below.js';
 import { type AllowedHostPaths } from './allowed-host-paths.js';
 import { type BoundedLooks, UnansweredError } from './bounded-looks.js';
@@ -19,7 +20,7 @@ export class HostPath implements VolumeKind {
   readonly open: VolumeKind['open'];
   readonly #options: HostPathOptions;
   /** Checks under way, by path and type: pods that want the same share one. */
-  readonly #looks = new Map<string, Promise<void>>();
+  readonly #checks = new SingleFlight<void>();
   /** By pod, what was found correct. */
   readonly #found = new Map<string, Set<string>>();
 
@@ -39,15 +40,11 @@ export class HostPath implements VolumeKind {
     const { path, type = '' } = work.volume.hostPath!;
     const isFound = await this.isReady(work);
     const key = `${isFound ? 'found' : type} ${path}`;
-    let look = this.#looks.get(key);
-    if (look === undefined) {
-      look = this.#look(path, isFound ? undefined : type).finally(() => this.#looks.delete(key));
-      this.#looks.set(key, look);
-    }
+    const check = this.#checks.run(key, async () => this.#check(path, isFound ? undefined : type));
     const found = this.#found.get(work.pod.metadata.uid) ?? new Set();
     this.#found.set(work.pod.metadata.uid, found);
     try {
-      await look;
+      await check;
     } catch (error) {
       // It stays correct while nothing else is known.
       if (!(error instanceof UnansweredError)) found.delete(nameOf(work));
@@ -74,16 +71,16 @@ export class HostPath implements VolumeKind {
     return this.#options.looks.run(path, async () => allowed.open(volume.hostPath!), close);
   }
 
-  async #look(path: string, type: HostPathType | undefined): Promise<void> {
+  async #check(path: string, type: HostPathType | undefined): Promise<void> {
     const { allowed, looks } = this.#options;
     const prepares = type !== undefined && type !== '';
     if (allowed === undefined && !prepares) return;
-    const look = looks.run(path, async () => {
+    const check = looks.run(path, async () => {
       if (!prepares) await allowed?.check(path);
       else if (allowed === undefined) await prepareHostPath({ path, type });
       else await (await allowed.open({ path, type })).handle.close();
     });
-    await look.catch((error: unknown) => {
+    await check.catch((error: unknown) => {
       if (!(error instanceof UnansweredError)) throw error;
       throw new UnansweredError(`hostPath type check failed: ${error.message}`);
     });

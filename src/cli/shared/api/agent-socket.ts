@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { BATCHES_FOLDER, SOCKET_NAME, USUAL_ROOT_DIR } from '#node';
+import { parseUnixSockets } from '#base/proc/net-tables.js';
 import { PodloopError } from '#base/errors/errors.js';
 import { mayBeOf, ownRootDir, SHARED_ROOT_DIR } from '../own-root-dir.js';
 
@@ -87,8 +88,7 @@ function listBatchSockets(rootDir: string): string[] {
  */
 export function readListening(): ReadonlySet<string> | undefined {
   try {
-    const rows = readFileSync('/proc/net/unix', 'utf8').trim().split('\n').slice(1);
-    return new Set(rows.flatMap((row) => /^(?:\S+\s+){7}(\/.*)$/.exec(row)?.[1] ?? []));
+    return new Set(parseUnixSockets(readFileSync('/proc/net/unix', 'utf8')).map(({ path }) => path));
   } catch {
     return undefined;
   }

@@ -1,6 +1,16 @@
+import { readdir, readFile, readlink } from 'node:fs/promises';
 import { messageOf } from '#base/errors/errors.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
-import { findPortHolder } from './find-port-holder.js';
+import { findSocketInode, findTcpListeners } from '#base/proc/net-tables.js';
+
+/** A machine with more gets no answer, as it is only for a message. */
+const MAX_PROCESSES = 20_000;
+
+/** A process that listens at a port. */
+interface PortHolder {
+  readonly pid: number;
+  readonly name: string;
+}
 
 /** Why listening at a port failed, and what to do: a sentence for people. */
 export async function describeListenFailure(error: unknown, port: number): Promise<string> {
@@ -17,4 +27,36 @@ export async function describeListenFailure(error: unknown, port: number): Promi
     default:
       return messageOf(error);
   }
+}
+
+/**
+ * The process that listens at a TCP port of this machine; undefined when unknown, as for other users'
+ * processes.
+ */
+async function findPortHolder(port: number): Promise<PortHolder | undefined> {
+  try {
+    const tables = await Promise.all(['tcp', 'tcp6'].map(async (name) => readTable(`/proc/net/${name}`)));
+    const inodes = new Set(tables.flatMap((table) => findTcpListeners(table, port)));
+    return inodes.size === 0 ? undefined : await findOwner(inodes);
+  } catch {
+    return undefined;
+  }
+}
+
+async function readTable(path: string): Promise<string> {
+  return readFile(path, 'latin1').catch(() => '');
+}
+
+async function findOwner(inodes: ReadonlySet<string>): Promise<PortHolder | undefined> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  for (const pid of pids.slice(0, MAX_PROCESSES)) {
+    const files = await readdir(`/proc/${pid}/fd`).catch(() => []);
+    for (const file of files) {
+      const target = await readlink(`/proc/${pid}/fd/${file}`).catch(() => '');
+      if (!inodes.has(findSocketInode(target) ?? '')) continue;
+      const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '');
+      return { pid: Number(pid), name: name.trim() };
+    }
+  }
+  return undefined;
 }

@@ -8,6 +8,7 @@
  *
  * @module
  */
+import { findDefaultLink } from '#base/proc/net-tables.js';
 import { findBootSeconds, findBytes } from '#base/proc/proc-text.js';
 import { type InterfaceUsage as RawInterface, parseNetDev } from '#base/proc/usage/network-usage.js';
 import { readFile } from 'node:fs/promises';
@@ -126,9 +127,9 @@ function parseMemory(meminfo: string, vmstat: string): NodeMemory | undefined {
   };
 }
 
-/** The default route's destination is zero; see proc_pid_net(5). */
+/** The interface of the default route comes first. */
 function sortInterfaces(interfaces: readonly InterfaceUsage[], route: string): InterfaceUsage[] {
-  const first = /^(\S+)\s+00000000\s/m.exec(route)?.[1];
+  const first = findDefaultLink(route);
   const own = interfaces.filter(({ name }) => name === first || !NOT_THE_NODES.test(name));
   return own.sort((one, other) => Number(other.name === first) - Number(one.name === first));
 }
