@@ -50,12 +50,12 @@ function judgeRatio(
   met: boolean,
 ): Goal {
   const told = { what, goal, measured: formatEstimate(ratio) };
-  if (rounds < least) return { ...told, met: undefined, unjudged: tellOfFew(rounds, counted) };
+  if (rounds < least) return { ...told, met: undefined, unjudged: warnOfFew(rounds, counted) };
   return { ...told, met: Number.isNaN(ratio.value) || Number.isNaN(end) ? undefined : met };
 }
 
 /** Why a run of so few is not judged: `1 round`. */
-export function tellOfFew(rounds: number, counted = 'rounds'): string {
+export function warnOfFew(rounds: number, counted = 'rounds'): string {
   return `${rounds} ${rounds === 1 ? counted.replace(/s$/, '') : counted}`;
 }
 

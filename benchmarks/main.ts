@@ -52,7 +52,7 @@ async function main(signal: AbortSignal): Promise<void> {
   }
   if (isOn('page')) {
     await results.writePage(SCENARIOS);
-    tellOfAge(await results.read());
+    warnOfAge(await results.read());
     return;
   }
   const scenarios = chooseScenarios(SCENARIOS, positionals, isOn('full'));
@@ -109,7 +109,7 @@ async function main(signal: AbortSignal): Promise<void> {
 }
 
 /** The page is the same whenever it is made, so it cannot say it. */
-function tellOfAge(kept: ReadonlyMap<string, KeptResult>): void {
+function warnOfAge(kept: ReadonlyMap<string, KeptResult>): void {
   for (const scenario of SCENARIOS) {
     const commit = kept.get(scenario.name)?.facts.commit;
     if (commit === undefined) continue;

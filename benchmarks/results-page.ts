@@ -61,13 +61,13 @@ export class ResultsFolder {
       try {
         results.set(name, parseKeptResult(name, await readFile(path.join(folder, file), 'utf8')));
       } catch (error) {
-        this.#tellOfSkipped(path.join(folder, file), error);
+        this.#describeSkipped(path.join(folder, file), error);
       }
     }
     return results;
   }
 
-  #tellOfSkipped(file: string, error: unknown): void {
+  #describeSkipped(file: string, error: unknown): void {
     if (this.#skipped.has(file)) return;
     this.#skipped.add(file);
     this.#onSkipped(file, error instanceof Error ? error.message : String(error));

@@ -74,7 +74,7 @@ export function bootstrap(
 }
 
 /** As many of the values, each drawn from all of them. */
-export function drawAnew<Value>(values: readonly Value[], random: () => number): Value[] {
+export function drawAgain<Value>(values: readonly Value[], random: () => number): Value[] {
   return values.map(() => values[Math.floor(random() * values.length)]!);
 }
 
@@ -104,7 +104,7 @@ export function bootstrapRatio(
   statistic: (values: readonly number[]) => number,
   options: BootstrapOptions = {},
 ): Estimate {
-  return bootstrapPairs(drawAnew, numerator, denominator, statistic, options);
+  return bootstrapPairs(drawAgain, numerator, denominator, statistic, options);
 }
 
 /**
@@ -157,7 +157,7 @@ export function bootstrapRatioOfBlocks(
   };
   return bootstrap(
     ratioOf(numerator, denominator),
-    (random) => ratioOf(drawAnew(numerator, random), drawAnew(denominator, random)),
+    (random) => ratioOf(drawAgain(numerator, random), drawAgain(denominator, random)),
     options,
   );
 }

@@ -1,5 +1,5 @@
 import { type RelistFigures } from './relist-benchmark.js';
-import { bootstrap, bootstrapRatioOfBlocks, drawAnew, type Estimate, fitSlope, median } from '../stats.js';
+import { bootstrap, bootstrapRatioOfBlocks, drawAgain, type Estimate, fitSlope, median } from '../stats.js';
 
 /** Below so many containers what every call costs is the larger part, and growth says nothing. */
 export const GROWTH_FROM = 500;
@@ -22,7 +22,7 @@ export function fitExponent(sizes: readonly SizedSamples[]): Estimate | undefine
     fitSlope(sizes.map(({ size, wallMs }) => ({ x: Math.log(size), y: Math.log(median(rounds(wallMs))) })));
   return bootstrap(
     exponentOf((wallMs) => wallMs),
-    (random) => exponentOf((wallMs) => drawAnew(wallMs, random)),
+    (random) => exponentOf((wallMs) => drawAgain(wallMs, random)),
     { resamples: RESAMPLES },
   );
 }

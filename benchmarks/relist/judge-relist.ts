@@ -5,7 +5,7 @@ import {
   type Goal,
   LEAST_ROUNDS,
   ratioAtMost,
-  tellOfFew,
+  warnOfFew,
 } from '../goals.js';
 import { growthOf } from './growth.js';
 import { type RelistFigures } from './relist-benchmark.js';
@@ -58,6 +58,6 @@ export function judgeGrowth(figures: readonly RelistFigures[]): Goal[] {
     measured: formatEstimate(exponent),
   };
   const rounds = Math.min(...figures.map((one) => one.rounds));
-  if (rounds < LEAST_ROUNDS) return [{ ...goal, met: undefined, unjudged: tellOfFew(rounds) }];
+  if (rounds < LEAST_ROUNDS) return [{ ...goal, met: undefined, unjudged: warnOfFew(rounds) }];
   return [{ ...goal, met: Number.isNaN(exponent.high) ? undefined : exponent.high <= EXPONENT_LIMIT }];
 }

@@ -95,9 +95,9 @@ export class EmbeddedRuntime implements AsyncDisposable {
     const { clock = new SystemClock(), logger = SILENT_LOGGER } = options;
     const rootDir = resolve(options.rootDir);
     parseSocketPath(options.listen, 'listen');
-    const tell = (error: unknown): unknown => aboutFolder(error, 'root folder', rootDir);
+    const explain = (error: unknown): unknown => aboutFolder(error, 'root folder', rootDir);
     const lock = await lockFolder(rootDir, RUNTIME_ROOT_LOCK, { clock }).catch((error: unknown) => {
-      throw tell(error);
+      throw explain(error);
     });
     await using made = new DisposalStack();
     made.defer(() => lock.release());
@@ -121,7 +121,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
       streams.move();
       return new EmbeddedRuntime({ clock, server, socket, lock, context, ends: made.move() });
     } catch (error) {
-      throw tell(error);
+      throw explain(error);
     }
   }
 

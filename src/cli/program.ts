@@ -319,18 +319,18 @@ export async function runProgram(args: readonly string[], host: CliHost): Promis
     }
     return 0;
   } catch (error) {
-    if (!(error instanceof CommanderError)) return await tell(error, host);
+    if (!(error instanceof CommanderError)) return await printError(error, host);
     // Commander has already printed its message; help and version end here too, with exit code 0.
     if (error.exitCode !== 0) return findCalled(args)?.usageExitCode ?? 1;
     return await host.stdout.assertWritten().then(
       () => 0,
-      async (unwritten: unknown) => tell(unwritten, host),
+      async (unwritten: unknown) => printError(unwritten, host),
     );
   }
 }
 
 /** Prints the error and resolves with the exit code. */
-async function tell(error: unknown, host: CliHost): Promise<number> {
+async function printError(error: unknown, host: CliHost): Promise<number> {
   // The error has to be the last line, after all log lines.
   await host.log?.settle?.();
   if (error instanceof CommandFailure) {

@@ -40,7 +40,7 @@ const WANTED = [
 ];
 /** Looks that are so far apart are those of an evented PLEG: its period is five minutes, that of others one to ten seconds. */
 const EVENTED_INTERVAL_S = 60;
-const MOST_WORDS = 500;
+const MAX_WORDS = 500;
 /** It answers within milliseconds when it is well; longer than that nobody waits for it. */
 const MAX_TIMEOUT_MS = 5_000;
 
@@ -132,7 +132,7 @@ export class KubeletExaminer {
     try {
       const { status, body } = await this.#get(url);
       if (status === 401 || status === 403) return notKnown(`${url} answers ${status}`);
-      return known({ url, healthy: status === 200, words: body.trim().slice(0, MOST_WORDS) });
+      return known({ url, healthy: status === 200, words: body.trim().slice(0, MAX_WORDS) });
     } catch (error) {
       this.#signal.throwIfAborted();
       if (error instanceof SilentKubeletError)

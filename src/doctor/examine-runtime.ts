@@ -72,13 +72,13 @@ export async function examineRuntime(options: ExamineRuntimeOptions): Promise<Ru
 
   const meter = new CallMeter(clock);
   let progress: Omit<RuntimeProgress, 'underWay'> = { step: 'listing' };
-  const retell = (): void => onProgress?.({ ...progress, underWay: meter.underWay() });
-  const tell = (step: RuntimeProgress['step'], how?: { asked: number; pods: number }): void => {
+  const reportAgain = (): void => onProgress?.({ ...progress, underWay: meter.underWay() });
+  const report = (step: RuntimeProgress['step'], how?: { asked: number; pods: number }): void => {
     progress = { step, ...how };
-    retell();
+    reportAgain();
   };
   // While something hangs, nothing else says so.
-  const ticker = startTicker(clock, retell);
+  const ticker = startTicker(clock, reportAgain);
 
   const watched = linkAbort(signal);
   const startedMs = clock.monotonicMs();
@@ -86,7 +86,7 @@ export async function examineRuntime(options: ExamineRuntimeOptions): Promise<Ru
   const witness = whyNoEvents(events, name, version) === undefined ? new EventWitness(clock) : undefined;
   try {
     await witness?.open(runtime, signal);
-    tell('listing');
+    report('listing');
     const rounds = new ListRounds(runtime, meter, limits);
     const [, conditions, imageFilesystems] = await Promise.all([
       rounds.run(),
@@ -100,17 +100,17 @@ export async function examineRuntime(options: ExamineRuntimeOptions): Promise<Ru
       meter.run({ method: 'Version' }, signal, () => runtime.version(limits)),
     ]);
     const before = rounds.whole;
-    tell('inspecting');
+    report('inspecting');
     const inspections =
       before === undefined
         ? notKnown('the pods could not be listed')
         : known(
             await inspectPods({
               ...{ runtime, meter, clock, limits, ...before },
-              onProgress: (asked, pods) => tell('inspecting', { asked, pods }),
+              onProgress: (asked, pods) => report('inspecting', { asked, pods }),
             }),
           );
-    tell('watching');
+    report('watching');
     while (before !== undefined && rounds.count < LIST_ROUNDS - 1) await rounds.run();
     await clock.sleep(Math.max(0, watchMs - (clock.monotonicMs() - startedMs)), signal);
     if (before !== undefined) await rounds.run();

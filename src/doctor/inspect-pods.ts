@@ -16,7 +16,7 @@ import { type PodCall, summarizeInspections } from './summarize-inspections.js';
 const AT_ONCE = 8;
 const PLACE_LIMIT_MS = 1_000;
 /** A runtime in which more hang than that has been understood. */
-const MOST_OUTSIDE = 56;
+const MAX_OUTSIDE = 56;
 /** After this long no further pod is asked for. */
 const BUDGET_MS = 30_000;
 /** So many calls go out one after another first: what a call takes while others run says little of a series. */
@@ -49,7 +49,7 @@ export async function inspectPods(options: InspectPodsOptions): Promise<Inspecti
   const pods = toCalls(options);
   const startedMs = clock.monotonicMs();
   const newPlaces = (atOnce: number): CallPlaces =>
-    new CallPlaces({ clock, atOnce, placeLimitMs: PLACE_LIMIT_MS, mostOutside: MOST_OUTSIDE });
+    new CallPlaces({ clock, atOnce, placeLimitMs: PLACE_LIMIT_MS, mostOutside: MAX_OUTSIDE });
   const calls: PodCall[] = [];
   const sample: PodCall[] = [];
   const run = async (call: StatusCall, ofSample: boolean): Promise<void> => {

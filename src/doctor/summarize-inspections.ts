@@ -16,9 +16,9 @@ export interface InspectionExtent {
   readonly calls: number;
 }
 
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 /** What is remembered of single calls that hang or fail. */
-const MOST_CALLS = 200;
+const MAX_CALLS = 200;
 /** Failures that say nothing of a pod: it was removed while it was asked for, or the runtime was gone. */
 const SAYS_NOTHING = ['CRI_NOT_FOUND', 'CRI_UNAVAILABLE', 'CRI_CANCELLED'];
 /** A call that takes so much longer than most is one of an ill pod, and says nothing of what the others take. */
@@ -48,8 +48,8 @@ export function summarizeInspections(
     ...{ asked, pods, calls: calls.length, medianMs },
     inSeriesMs: estimateSeries(times, answered, allCalls),
     slowest: findSlowest(answered),
-    hung: calls.filter(({ outcome }) => outcome === 'hung').slice(0, MOST_CALLS),
-    failing: failing.slice(0, MOST_CALLS),
+    hung: calls.filter(({ outcome }) => outcome === 'hung').slice(0, MAX_CALLS),
+    failing: failing.slice(0, MAX_CALLS),
   };
 }
 
@@ -76,5 +76,5 @@ function findSlowest(answered: readonly PodCall[]): SlowPod[] {
       };
     })
     .sort((a, b) => b.slowestCall.ms - a.slowestCall.ms)
-    .slice(0, MOST_NAMED);
+    .slice(0, MAX_NAMED);
 }

@@ -10,7 +10,7 @@ const STORM_SANDBOXES = 3;
 const CRASH_ATTEMPT = 5;
 /** A container that came so long after its sandbox was not the first there: others have ended before it. */
 const FIRST_START_MS = 60_000;
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 /**
  * Counts what two lists show. Pure.
@@ -43,7 +43,7 @@ export function summarizePopulation(
     containers: containers.length,
     containersByState,
     sandboxStorms: findStorms([...sandboxes, ...laterSandboxes].filter(isNew)),
-    crashLoops: crashing.slice(0, MOST_NAMED).map(({ sandboxId, name, attempt }) => ({
+    crashLoops: crashing.slice(0, MAX_NAMED).map(({ sandboxId, name, attempt }) => ({
       ...{ container: name, attempt },
       pod: sandboxById.get(sandboxId)?.pod ?? { uid: sandboxId, namespace: '', name: '' },
     })),
@@ -61,7 +61,7 @@ function findStorms(lately: readonly ListedSandbox[]): PopulationFacts['sandboxS
     })
     .filter(({ made }) => made >= STORM_SANDBOXES)
     .sort((a, b) => b.made - a.made)
-    .slice(0, MOST_NAMED);
+    .slice(0, MAX_NAMED);
 }
 
 const byAttempt = (a: { readonly attempt: number }, b: { readonly attempt: number }): number =>

@@ -4,8 +4,8 @@ import { type ProcessFacts } from './facts/machine-facts.js';
 import { type ProcessOwners } from './host/process-owners.js';
 import { type SeenProcess } from './facts/process-table.js';
 
-const MOST_PARENTS = 5;
-const MOST_BLOCKED = 10;
+const MAX_PARENTS = 5;
+const MAX_BLOCKED = 10;
 
 /** What two scans of the processes show: the second scan, and the threads blocked in both. */
 export async function summarizeProcesses(
@@ -27,7 +27,7 @@ export async function summarizeProcesses(
       zombieParents.map(async (parent) => ({ ...parent, ...(await owners.find(parent.pid)) })),
     ),
     blocked: await Promise.all(
-      blocked.slice(0, MOST_BLOCKED).map(async (thread) => ({
+      blocked.slice(0, MAX_BLOCKED).map(async (thread) => ({
         ...{ pid: thread.pid, command: thread.command },
         ...(thread.tid === thread.pid ? {} : { thread: thread.tid }),
         ...(await owners.find(thread.pid)),
@@ -47,7 +47,7 @@ function countZombies(processes: readonly SeenProcess[]): Pick<ProcessFacts, 'zo
     zombies: zombies.length,
     zombieParents: [...byParent]
       .sort(([, a], [, b]) => b - a)
-      .slice(0, MOST_PARENTS)
+      .slice(0, MAX_PARENTS)
       .map(([pid, count]) => ({ pid, command: names.get(pid) ?? '', zombies: count })),
   };
 }

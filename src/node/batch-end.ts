@@ -87,7 +87,7 @@ function findFailures(parts: BatchParts): string[] | undefined {
   const { sources, stopped, desired, manager, workers, workloads, seenAllSources } = parts;
   if (!seenAllSources()) return undefined;
   // A pod that was edited after its end runs once more.
-  const isThrough = (uid: string): boolean => workers.isFinished(uid) && !workers.isWantedAnew(uid);
+  const isThrough = (uid: string): boolean => workers.isFinished(uid) && !workers.isWantedAgain(uid);
   return findBatchFailures({
     pods: desired.all(),
     findStatus: (uid) => manager.find(uid)?.status,

@@ -30,7 +30,7 @@ export class ObservedRuntime implements Runtime {
   readonly #options: ObservedRuntimeOptions;
   readonly watchEvents?: Runtime['watchEvents'];
   #lost = false;
-  #toldNoEvents = false;
+  #hasLoggedNoEvents = false;
 
   constructor(options: ObservedRuntimeOptions) {
     this.#options = options;
@@ -83,13 +83,13 @@ export class ObservedRuntime implements Runtime {
       throw failure;
     } finally {
       const livedMs = clock.monotonicMs() - startedMs;
-      if (!signal.aborted && meansNoEvents({ error, events, livedMs })) this.#tellNoEvents();
+      if (!signal.aborted && meansNoEvents({ error, events, livedMs })) this.#logNoEvents();
     }
   }
 
-  #tellNoEvents(): void {
-    if (this.#toldNoEvents) return;
-    this.#toldNoEvents = true;
+  #logNoEvents(): void {
+    if (this.#hasLoggedNoEvents) return;
+    this.#hasLoggedNoEvents = true;
     this.#options.onNoEvents();
   }
 }

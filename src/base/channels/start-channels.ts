@@ -38,7 +38,7 @@ export const containerStartEnded = definePublishingChannel<ContainerStartEnd>(
 );
 
 /** A pod whose uid was torn down starts again under it. */
-export const podStartedAnew = definePublishingChannel<{ readonly isStatic: boolean }>(
+export const podStartedAgain = definePublishingChannel<{ readonly isStatic: boolean }>(
   'podloop:sync:pod:started-anew',
 );
 

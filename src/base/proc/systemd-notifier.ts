@@ -71,12 +71,12 @@ export class SystemdNotifier {
 
   /** Reports that the service is ready. Never rejects. */
   async ready(status: string): Promise<void> {
-    await this.#tell('READY=1', `STATUS=${status}`);
+    await this.#notify('READY=1', `STATUS=${status}`);
   }
 
   /** Reports that the service is stopping. Never rejects. */
   async stopping(): Promise<void> {
-    await this.#tell('STOPPING=1', 'STATUS=Ending');
+    await this.#notify('STOPPING=1', 'STATUS=Ending');
   }
 
   /**
@@ -88,13 +88,13 @@ export class SystemdNotifier {
     const { service, clock, logger } = this.#options;
     if (service.watchdogMs === undefined) return;
     while (!signal.aborted) {
-      if (isAlive()) await this.#tell('WATCHDOG=1');
+      if (isAlive()) await this.#notify('WATCHDOG=1');
       else logger.error('The sync loop does not turn: systemd gets no sign of life');
       await clock.sleep(service.watchdogMs / 2, signal).catch(() => undefined);
     }
   }
 
-  async #tell(...states: readonly string[]): Promise<void> {
+  async #notify(...states: readonly string[]): Promise<void> {
     const { service, path, program = 'systemd-notify', logger } = this.#options;
     try {
       await run(program, states, {

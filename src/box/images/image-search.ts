@@ -75,10 +75,10 @@ function namesIn(layouts: readonly ImageLayout[]): string[] {
   return [...new Set(layouts.flatMap(({ entries }) => entries.flatMap(({ names }) => names)))];
 }
 
-const MOST_NAMES = 20;
+const MAX_NAMES = 20;
 
 /** Names for people: the first ones, and how many more there are. */
 export function listSome(names: readonly string[]): string {
-  const more = names.length - MOST_NAMES;
-  return `${names.slice(0, MOST_NAMES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const more = names.length - MAX_NAMES;
+  return `${names.slice(0, MAX_NAMES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }

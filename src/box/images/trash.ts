@@ -56,7 +56,7 @@ export class Trash {
 
   async #removeWaiting(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const paths = this.#waiting.splice(0, MOST_AT_ONCE);
+      const paths = this.#waiting.splice(0, MAX_AT_ONCE);
       try {
         // Without root, folders that a container has closed cannot be read.
         await removeTrees(paths).catch(() =>
@@ -72,7 +72,7 @@ export class Trash {
 }
 
 /** A command line has room for many more. */
-const MOST_AT_ONCE = 100;
+const MAX_AT_ONCE = 100;
 
 function removeTrees(paths: readonly string[]): Promise<void> {
   return runTool('rm', ['-rf', '--one-file-system', '--', ...paths]);

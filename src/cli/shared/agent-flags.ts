@@ -105,7 +105,7 @@ function describeDefaults(
   if (defaultInCluster !== undefined) {
     return `${formatValue(type, value)}; in a cluster ${formatValue(type, defaultInCluster)}`;
   }
-  if (isUntold(value) || type === 'map' || type === 'amounts' || type === 'list' || value === false)
+  if (isMissing(value) || type === 'map' || type === 'amounts' || type === 'list' || value === false)
     return undefined;
   return formatValue(type, value);
 }
@@ -154,6 +154,6 @@ function addHeader(text: string, before: Headers | undefined): Headers {
   return { ...before, [name]: [...(before?.[name] ?? []), value] };
 }
 
-function isUntold(value: unknown): boolean {
+function isMissing(value: unknown): boolean {
   return value === undefined || value === '';
 }

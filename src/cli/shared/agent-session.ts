@@ -22,7 +22,7 @@ export interface AgentSession {
   /** Where names are looked for (default: `default`). */
   readonly namespace: string;
   /** Whether a flag set the namespace. */
-  readonly namespaceTold: boolean;
+  readonly namespaceGiven: boolean;
   /** Aborts when the command is to end: Ctrl-C, or a reader who has gone away. */
   readonly signal: AbortSignal;
 }
@@ -71,7 +71,7 @@ export async function withAgent(
   const client = new AgentClient({ socketPath, clock, signal });
   const { namespace = DEFAULT_NAMESPACE } = flags;
   try {
-    await work({ client, namespace, namespaceTold: flags.namespace !== undefined, signal });
+    await work({ client, namespace, namespaceGiven: flags.namespace !== undefined, signal });
   } catch (error) {
     if (!signal.aborted) throw error;
   }

@@ -19,7 +19,7 @@ export interface ManifestSource {
   /** Where objects are that do not say it. */
   readonly namespace: string;
   /** Whether objects that say another namespace are an error. */
-  readonly namespaceTold: boolean;
+  readonly namespaceGiven: boolean;
 }
 
 /** An object of a manifest. */
@@ -134,7 +134,7 @@ function flatten(value: unknown, file: string, depth: number): KubeObject[] {
 function toItem(
   object: KubeObject,
   file: string,
-  { namespace: own, namespaceTold }: ManifestSource,
+  { namespace: own, namespaceGiven }: ManifestSource,
 ): ManifestItem {
   const { apiVersion, kind, metadata = {} } = object;
   const invalid = (what: string): Error =>
@@ -151,7 +151,7 @@ function toItem(
   }
   if (typeof name !== 'string' || name === '')
     throw failure(`error when retrieving current configuration of ${file}: resource name may not be empty`);
-  if (namespace !== undefined && namespaceTold && namespace !== own) {
+  if (namespace !== undefined && namespaceGiven && namespace !== own) {
     throw failure(
       `the namespace from the provided object "${namespace}" does not match the namespace "${own}". You must pass '--namespace=${namespace}' to perform this operation.`,
     );

@@ -40,7 +40,7 @@ export class CachedAnswers<T> {
     signal.throwIfAborted();
     const { clock, kind } = this.#options;
     const startedAtMs = clock.monotonicMs();
-    const tell = (wasKept: boolean, failed: boolean): void =>
+    const publish = (wasKept: boolean, failed: boolean): void =>
       publishTo(this.#options.channels, authAnswerGiven, {
         kind,
         wasKept,
@@ -49,17 +49,17 @@ export class CachedAnswers<T> {
       });
     const kept = this.#store.find(key);
     if (kept !== undefined) {
-      tell(true, false);
+      publish(true, false);
       return kept;
     }
     try {
       const asking = { key, asker, wasGood: this.#store.wasGood(key) };
       const keep = (answer: T): void => this.#store.keep(key, answer);
       const answer = await this.#questions.share(asking, ask, keep, signal);
-      tell(false, false);
+      publish(false, false);
       return answer;
     } catch (error) {
-      tell(false, true);
+      publish(false, true);
       throw error;
     }
   }

@@ -36,16 +36,16 @@ export async function postReview(
   const options = { clock, signal, ...(random === undefined ? {} : { random }) };
   const review = await askAgain(options, async () => {
     const startedAtMs = clock.monotonicMs();
-    const tell = (code: number | undefined): void =>
+    const publish = (code: number | undefined): void =>
       publishTo(channels, authReviewEnded, { kind, code, durationMs: clock.monotonicMs() - startedAtMs });
     try {
       const answer = await client.request<unknown>({
         ...{ method: 'POST', path, body, timeoutMs, isUrgent, signal },
       });
-      tell(CREATED);
+      publish(CREATED);
       return answer;
     } catch (error) {
-      tell(error instanceof ApiError ? error.code : undefined);
+      publish(error instanceof ApiError ? error.code : undefined);
       throw error;
     }
   });

@@ -165,7 +165,7 @@ export class CertificateManager {
     const { clock, subject, isRotated } = this.#options;
     for (;;) {
       await this.open();
-      await this.#tellIfGood();
+      await this.#notifyIfValid();
       const wanted = subject();
       if (wanted !== undefined && this.#isNeeded(wanted)) return wanted;
       const neededFromMs = isRotated ? this.#renewedFromMs : (this.#held?.toMs ?? Infinity);
@@ -210,7 +210,7 @@ export class CertificateManager {
       const isOther = wanted !== undefined && askedFor !== undefined && !isSameSubject(wanted, askedFor);
       if (leftMs <= 0 || isOther || !this.#isDue()) return;
       await this.#woken.wait(clock, Math.min(leftMs, LOOK_MS), signal);
-      await this.#tellIfGood();
+      await this.#notifyIfValid();
     }
   }
 
@@ -237,7 +237,7 @@ export class CertificateManager {
         this.#complain(why);
         await clock.sleep(delayMs, signal);
         await this.open();
-        await this.#tellIfGood();
+        await this.#notifyIfValid();
       }
       wanted = subject();
     }
@@ -289,7 +289,7 @@ export class CertificateManager {
         return false;
       }
       // Somebody may have to approve the request by hand.
-      await this.#tellIfGood();
+      await this.#notifyIfValid();
       const now = subject();
       if (now !== undefined && !isSameSubject(now, wanted)) return true;
     }
@@ -304,11 +304,11 @@ export class CertificateManager {
       ...(this.#options.isRotated && { renewedFrom: toTime(this.#renewedFromMs) }),
     });
     this.#publish(before === undefined ? undefined : clock.now() - before.fromMs);
-    await this.#tellIfGood();
+    await this.#notifyIfValid();
   }
 
   /** One that had ended as it was taken may be good later: by a clock that was ahead, and was set right. */
-  async #tellIfGood(): Promise<void> {
+  async #notifyIfValid(): Promise<void> {
     const { use, logger, onHeld } = this.#options;
     const good = this.#good();
     if (good === undefined) return;

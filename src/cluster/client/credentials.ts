@@ -40,7 +40,7 @@ export interface TlsIdentity {
 }
 
 /** A token file of a pod is replaced within the lifetime of what it holds; client-go looks each minute. */
-const LOOK_AGAIN_MS = 10_000;
+const READ_AGAIN_MS = 10_000;
 
 interface Pems {
   readonly ca: string | undefined;
@@ -59,15 +59,15 @@ export class Credentials {
   #identity: TlsIdentity | undefined;
   #token: string | undefined;
   #pair: ClientPairSource['current'];
-  #lookedAtMs = -Infinity;
-  #looking: Promise<void> | undefined;
+  #readAtMs = -Infinity;
+  #refreshing: Promise<void> | undefined;
   /** The problem that was reported last. */
   #problem = '';
 
   /** Reads everything once. Rejects with KUBECONFIG_INVALID naming the file and what is wrong. */
   static async open(options: CredentialsOptions): Promise<Credentials> {
     const credentials = new Credentials(options);
-    await credentials.#look();
+    await credentials.#read();
     return credentials;
   }
 
@@ -107,7 +107,7 @@ export class Credentials {
   /** The server said 401: cached credentials of files and programs are read again. Returns whether there are any. */
   refused(): boolean {
     this.#exec?.forget();
-    this.#lookedAtMs = -Infinity;
+    this.#readAtMs = -Infinity;
     const { user } = this.#options.kubeconfig;
     return this.#exec !== undefined || user.tokenFile !== undefined || isFile(user.certificate);
   }
@@ -115,18 +115,18 @@ export class Credentials {
   async #refresh(): Promise<void> {
     const { pair, clock } = this.#options;
     const isOther = pair !== undefined && pair.current !== this.#pair;
-    if (isOther || clock.monotonicMs() - this.#lookedAtMs >= LOOK_AGAIN_MS) {
-      this.#looking ??= this.#lookAgain().finally(() => (this.#looking = undefined));
+    if (isOther || clock.monotonicMs() - this.#readAtMs >= READ_AGAIN_MS) {
+      this.#refreshing ??= this.#readAgain().finally(() => (this.#refreshing = undefined));
     }
-    await this.#looking;
+    await this.#refreshing;
     if (this.#exec === undefined) return;
     const { certificate, key } = await this.#exec.get();
     if (certificate !== undefined) this.#take({ ...this.#files!, cert: certificate, key });
   }
 
-  async #lookAgain(): Promise<void> {
+  async #readAgain(): Promise<void> {
     try {
-      await this.#look();
+      await this.#read();
       this.#problem = '';
     } catch (error) {
       const problem = messageOf(error);
@@ -138,10 +138,10 @@ export class Credentials {
     }
   }
 
-  async #look(): Promise<void> {
+  async #read(): Promise<void> {
     const { kubeconfig, pair, clock } = this.#options;
     const { user, authority } = kubeconfig;
-    this.#lookedAtMs = clock.monotonicMs();
+    this.#readAtMs = clock.monotonicMs();
     const own = pair?.current;
     // One after the other: of two files that cannot be used, or of one that is named twice, it is always the same that is told of.
     const ca = await readPem(kubeconfig.file, 'certificate-authority', authority);

@@ -165,7 +165,7 @@ export class HttpKubeClient implements KubeClient {
     turn: Turn,
   ): Promise<Answer> {
     const request = { method: 'GET' as const, ...watch };
-    const told = this.#tellOf(request, turn);
+    const told = this.#observe(request, turn);
     try {
       const answer = await this.#transport.send(await this.#toOutgoing(request), signal);
       if (answer.status === 200) {
@@ -183,7 +183,7 @@ export class HttpKubeClient implements KubeClient {
   }
 
   async #exchange(request: KubeRequest, signal: AbortSignal, turn: Turn): Promise<{ body: Buffer }> {
-    const told = this.#tellOf(request, turn);
+    const told = this.#observe(request, turn);
     try {
       const outgoing = await this.#toOutgoing(request);
       const answer = await this.#transport.send(outgoing, signal);
@@ -231,7 +231,7 @@ export class HttpKubeClient implements KubeClient {
   }
 
   /** Returns a function that reports the end of the request, once. */
-  #tellOf(
+  #observe(
     { method }: Pick<KubeRequest, 'method'>,
     turn: Turn,
   ): (end: { code?: number; requestBytes?: number; responseBytes?: number }) => void {

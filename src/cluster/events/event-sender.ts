@@ -125,14 +125,14 @@ export class EventSender {
         const cause = findCause(error);
         if (cause === 'refused') {
           this.#stats.rejected++;
-          this.#tell('Server rejected event (will not retry!)', event, error, 4);
+          this.#log('Server rejected event (will not retry!)', event, error, 4);
           return;
         }
         if (cause === 'failed') {
           this.#postpone(event, failures + 1, error);
           return;
         }
-        if (!this.#isFailing) this.#tell('Unable to write event (may retry after sleeping)', event, error);
+        if (!this.#isFailing) this.#log('Unable to write event (may retry after sleeping)', event, error);
         this.#isFailing = true;
         if (tries === MAX_TRIES) {
           this.#abandon(event, error);
@@ -154,13 +154,13 @@ export class EventSender {
       return;
     }
     this.#stats.postponed++;
-    this.#tell('Unable to write event (others go first)', event, error, 4);
+    this.#log('Unable to write event (others go first)', event, error, 4);
     this.#queue.putBehind(event, failures);
   }
 
   #abandon(event: CorrelatedEvent, error: unknown): void {
     this.#stats.abandoned++;
-    this.#tell('Unable to write event (retry limit exceeded!)', event, error, 4);
+    this.#log('Unable to write event (retry limit exceeded!)', event, error, 4);
   }
 
   async #write({ event, record }: CorrelatedEvent, signal: AbortSignal): Promise<void> {
@@ -196,7 +196,7 @@ export class EventSender {
     this.#stats.counted++;
   }
 
-  #tell(message: string, { event }: CorrelatedEvent, error: unknown, level = 2): void {
+  #log(message: string, { event }: CorrelatedEvent, error: unknown, level = 2): void {
     const { object, reason } = event;
     const name = object.namespace === undefined ? object.name : `${object.namespace}/${object.name}`;
     this.#options.logger.info(message, { object: name, reason, err: messageOf(error) }, level);

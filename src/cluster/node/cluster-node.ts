@@ -98,7 +98,7 @@ export class ClusterNode {
   readonly #own: OwnNode;
   readonly #rivals: DuplicateNodeDetector;
   readonly #registered: Promise<void>;
-  #tellRegistered: () => void = () => undefined;
+  #resolveRegistered: () => void = () => undefined;
   readonly #listeners = new Set<(node: NodeObject | undefined) => void>();
   #isOfKubeletHere: boolean | undefined;
   #wasCordoned = false;
@@ -107,7 +107,7 @@ export class ClusterNode {
 
   constructor(options: ClusterNodeOptions) {
     this.#options = options;
-    this.#registered = new Promise((resolve) => (this.#tellRegistered = resolve));
+    this.#registered = new Promise((resolve) => (this.#resolveRegistered = resolve));
     const { settings, client, facts, pressure, onEvent, channels, clock, logger, random } = options;
     const { name, statusUpdateFrequencyMs, statusReportFrequencyMs, leaseDurationMs } = settings;
     const common = { channels, clock, logger, ...(random === undefined ? {} : { random }) };
@@ -172,7 +172,7 @@ export class ClusterNode {
         options.onReached?.();
       },
       onRestored: () => {
-        this.#own.listAnew();
+        this.#own.listAgain();
         options.onRestored?.();
       },
     });
@@ -305,7 +305,7 @@ export class ClusterNode {
     if (isNew) for (const event of events) onEvent(event);
     this.#isOfKubeletHere = isOfKubeletHere;
     this.#own.take(node);
-    this.#tellRegistered();
+    this.#resolveRegistered();
     this.#options.onReached?.();
     await Promise.all([
       this.#reporter.run(signal),
@@ -341,8 +341,8 @@ export class ClusterNode {
   #onHealthChange(signal: AbortSignal): void {
     this.#reporter.wake();
     if (this.#facts.facts().runtime !== undefined || signal.aborted) return;
-    const tell = (): void => this.#reporter.wake();
-    this.#facts.refreshRuntime(signal).then(tell, () => undefined);
+    const wake = (): void => this.#reporter.wake();
+    this.#facts.refreshRuntime(signal).then(wake, () => undefined);
   }
 
   #compute(node: NodeObject): { readonly node: NodeObject; readonly events: readonly NodeEvent[] } {
@@ -377,7 +377,7 @@ export class ClusterNode {
 
   #onNodeChange(node: NodeObject | undefined): void {
     if (node !== undefined) {
-      this.#tellCordon(node);
+      this.#logCordon(node);
       this.#rivals.noteNode(node, this.#facts.facts().machine);
     }
     // The control plane has had no sign of life and has given up on us: here is one.
@@ -388,7 +388,7 @@ export class ClusterNode {
     for (const listener of this.#listeners) listener(node);
   }
 
-  #tellCordon({ spec }: NodeObject): void {
+  #logCordon({ spec }: NodeObject): void {
     const { settings, onEvent } = this.#options;
     const isCordoned = spec.unschedulable === true;
     if (isCordoned === this.#wasCordoned) return;

@@ -151,7 +151,7 @@ export class NodeLease {
       failures++;
       if (failures > 1) this.#options.dropConnection();
       const delayMs = Math.max(backoff.nextMs(), askedDelayMs(done.error));
-      this.#tellFailure(done.error, delayMs);
+      this.#logFailure(done.error, delayMs);
       await clock.sleep(delayMs, signal);
     }
   }
@@ -182,13 +182,13 @@ export class NodeLease {
       if (!isLease(lease)) throw new TypeError('the API server answered with something that is no Lease');
       const before = this.#newestVersion;
       this.#newestVersion = versionOf(lease);
-      if (isSurelyOlder(this.#newestVersion, before)) this.#tellRestored(before);
+      if (isSurelyOlder(this.#newestVersion, before)) this.#logRestored(before);
       this.#latest = lease;
       if (outcome === undefined) this.#look(lease);
       else {
         this.#ownTimes = this.#ownTimes.slice(-1);
         this.#publish(outcome, startedAtMs);
-        this.#tellSuccess();
+        this.#logSuccess();
       }
       return { ok: true, lease };
     } catch (error) {
@@ -237,7 +237,7 @@ export class NodeLease {
     if (!this.#ownTimes.includes(renewTime)) this.#options.onForeignRenewal?.(renewTime);
   }
 
-  #tellFailure(error: unknown, delayMs: number): void {
+  #logFailure(error: unknown, delayMs: number): void {
     // One line for an outage; the metrics count on.
     if (!this.#failing) {
       const interval = formatGoDuration(delayMs);
@@ -246,14 +246,14 @@ export class NodeLease {
     this.#failing = true;
   }
 
-  #tellSuccess(): void {
+  #logSuccess(): void {
     if (!this.#failing) return;
     this.#failing = false;
     this.#options.logger.info('Lease of the node is renewed again');
     this.#options.onRecovered();
   }
 
-  #tellRestored(before: string | undefined): void {
+  #logRestored(before: string | undefined): void {
     const versions = { resourceVersion: this.#newestVersion, before };
     this.#options.logger.warn('The API server was restored from a backup, listing again', versions);
     this.#options.onRestored?.();

@@ -132,7 +132,7 @@ export class NodeStatusReporter {
         signal.throwIfAborted();
         failures++;
         if (isGone(error)) {
-          this.#tellGone();
+          this.#logGone();
           this.#publish({ outcome: 'gone', failures }, startedAtMs);
           return;
         }
@@ -169,7 +169,7 @@ export class NodeStatusReporter {
     this.#sentAtMs = clock.monotonicMs();
     this.#lastSent = summary;
     onNode(updated);
-    this.#tellReady(updated);
+    this.#publishReady(updated);
     for (const event of events) onEvent(event);
     return 'sent';
   }
@@ -180,7 +180,7 @@ export class NodeStatusReporter {
     return clock.monotonicMs() - this.#sentAtMs >= reportFrequencyMs + this.#delayMs;
   }
 
-  #tellReady({ status: { conditions } }: NodeObject): void {
+  #publishReady({ status: { conditions } }: NodeObject): void {
     const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
     if (isReady && !this.#isReady) {
       publishTo(this.#options.channels, nodeRegistrationStepped, {
@@ -191,7 +191,7 @@ export class NodeStatusReporter {
     this.#isReady = isReady;
   }
 
-  #tellGone(): void {
+  #logGone(): void {
     const { logger, nodeName, onNode } = this.#options;
     if (!this.#failing) {
       logger.error('Node was deleted from the API server and is not registered again', undefined, {

@@ -83,8 +83,8 @@ export class OwnNode {
   }
 
   /** The API server was restored: what the watch has reported may not exist any more. */
-  listAnew(): void {
-    this.#reflector.listAnew();
+  listAgain(): void {
+    this.#reflector.listAgain();
   }
 
   /** Takes in what the API server has sent, unless something newer was seen. */

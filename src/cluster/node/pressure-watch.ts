@@ -144,9 +144,9 @@ export class PressureWatch {
       isNews ||= !this.#short.has(threshold);
       this.#short.add(threshold);
       this.#shortAtMs.set(conditionOf(threshold.signal), nowMs);
-      this.#tellShort(threshold, supply);
+      this.#logShortage(threshold, supply);
     }
-    this.#tellChanges();
+    this.#logChanges();
     return isNews;
   }
 
@@ -175,7 +175,7 @@ export class PressureWatch {
     return atMs !== undefined && clock.monotonicMs() - atMs < Math.max(transitionPeriodMs, PERIOD_MS);
   }
 
-  #tellShort(threshold: EvictionThreshold, { available, capacity }: Supply): void {
+  #logShortage(threshold: EvictionThreshold, { available, capacity }: Supply): void {
     const condition = conditionOf(threshold.signal);
     if (this.#told.has(condition)) return;
     this.#options.logger.warn('Node is short of something', {
@@ -184,7 +184,7 @@ export class PressureWatch {
     });
   }
 
-  #tellChanges(): void {
+  #logChanges(): void {
     const { logger, onChange } = this.#options;
     let hasChanged = false;
     for (const condition of ['MemoryPressure', 'DiskPressure', 'PIDPressure'] as const) {

@@ -92,8 +92,8 @@ export class ClusterObjects implements PodObjects {
   }
 
   /** The API server was restored: what watches have reported may not exist any more. */
-  listAnew(): void {
-    for (const part of [this.#referenced, this.#services, this.#classes]) part.listAnew();
+  listAgain(): void {
+    for (const part of [this.#referenced, this.#services, this.#classes]) part.listAgain();
   }
 
   /** Follows what has to be followed until the signal aborts; resolves then. */

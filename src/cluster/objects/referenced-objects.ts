@@ -105,8 +105,8 @@ export class ReferencedObjects implements PodObjects {
   }
 
   /** The API server was restored: what watches have reported may not exist any more. */
-  listAnew(): void {
-    for (const { watched } of this.#objects.values()) watched.listAnew();
+  listAgain(): void {
+    for (const { watched } of this.#objects.values()) watched.listAgain();
   }
 
   /**

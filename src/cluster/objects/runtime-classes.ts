@@ -57,8 +57,8 @@ export class RuntimeClasses {
   }
 
   /** The API server was restored: what the watch has reported may not exist any more. */
-  listAnew(): void {
-    this.#reflector.listAnew();
+  listAgain(): void {
+    this.#reflector.listAgain();
   }
 
   /** Follows them until the signal aborts; resolves then. */

@@ -56,8 +56,8 @@ export class Services {
   }
 
   /** The API server was restored: what the watch has reported may not exist any more. */
-  listAnew(): void {
-    this.#reflector.listAnew();
+  listAgain(): void {
+    this.#reflector.listAgain();
   }
 
   /** Follows them until the signal aborts; resolves then. */

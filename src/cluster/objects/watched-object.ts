@@ -112,8 +112,8 @@ export class WatchedObject {
   }
 
   /** The API server was restored: what the watch has reported may not exist any more. */
-  listAnew(): void {
-    this.#following?.reflector.listAnew();
+  listAgain(): void {
+    this.#following?.reflector.listAgain();
   }
 
   /** Closes the watch; what was known stays so. */

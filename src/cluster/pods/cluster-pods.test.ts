@@ -3,7 +3,7 @@ import { aRunningStatus } from '#support/builders/a-running-status.js';
 import { ClusterPodsHarness, podPath, SCENE_NODE } from '#support/harness/cluster-pods-harness.js';
 import { type StoredObject } from '#testing/in-memory-api/stored-object.js';
 import { aNodePod } from '#support/builders/node-pod-builder.js';
-import { podStatusTold } from '#base/channels/cluster-pod-channels.js';
+import { podStatusReported } from '#base/channels/cluster-pod-channels.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 
 describe('pods of an API server', () => {
@@ -90,7 +90,7 @@ describe('pods of an API server', () => {
     scene.bind('web');
     await scene.start();
     const told: number[] = [];
-    const unfollow = podStatusTold.subscribe(({ durationMs }) => told.push(durationMs));
+    const unfollow = podStatusReported.subscribe(({ durationMs }) => told.push(durationMs));
     scene.api.stop();
     scene.agent.compute('uid-web', aRunningStatus());
     await scene.clock.advance(300_000);

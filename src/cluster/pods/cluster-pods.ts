@@ -110,7 +110,7 @@ export class ClusterPods {
     this.#mirrors = new MirrorPods({ ...common, known, agent, node, events });
     this.#writer = new StatusWriter({
       ...{ ...common, channels, known, agent, source: this.#source, mirrors: this.#mirrors },
-      onDoubt: () => this.#reflector.listAnew(),
+      onDoubt: () => this.#reflector.listAgain(),
     });
     this.#reflector = new Reflector<ApiPod>({
       ...{ ...common, path: '/api/v1/pods', sink: known },
@@ -148,7 +148,7 @@ export class ClusterPods {
   }
 
   /** The status of a pod at the API server, whoever wrote it; undefined for a pod that is not from there. */
-  findTold(uid: string): V1PodStatus | undefined {
+  findReported(uid: string): V1PodStatus | undefined {
     const api = this.#known.find(uid);
     return api === undefined ? undefined : toNodeStatus(api);
   }
@@ -184,9 +184,9 @@ export class ClusterPods {
   }
 
   /** The API server was restored: what the watch has reported may not exist any more. */
-  listAnew(): void {
+  listAgain(): void {
     this.#known.noteRestored();
-    this.#reflector.listAnew();
+    this.#reflector.listAgain();
   }
 
   /**

@@ -67,7 +67,7 @@ export class PodSource {
    * What was told last of pods that were delivered and are not run, by uid: so that each reason is told once, and that nothing is in
    * the way any more is told, too. Why it is so now is `findRefusal`'s to say.
    */
-  readonly #toldRefusals = new Map<string, string>();
+  readonly #reportedRefusals = new Map<string, string>();
   #isNodeKnown = false;
   #isComplete = false;
   #willDeliver = false;
@@ -80,7 +80,7 @@ export class PodSource {
       changed: (pod) => this.#take(pod),
       gone: ({ metadata }) => {
         this.#unsettled.delete(metadata.uid);
-        this.#toldRefusals.delete(metadata.uid);
+        this.#reportedRefusals.delete(metadata.uid);
         if (this.#entries.delete(metadata.uid)) this.#deliverSoon();
       },
       listed: () => {
@@ -158,7 +158,7 @@ export class PodSource {
     const before = this.#entries.get(uid)?.pod;
     let pod = read;
     if (read === undefined) {
-      this.#tellUnreadable(api, problems, before !== undefined);
+      this.#reportUnreadable(api, problems, before !== undefined);
       // What is there goes on as it is; that it is to end can be read in any case.
       if (before !== undefined) {
         const end = { deletionTimestamp, deletionGracePeriodSeconds };
@@ -170,7 +170,7 @@ export class PodSource {
     return { api, pod, problems };
   }
 
-  #tellUnreadable(api: NamedApiPod, problems: readonly string[], isKept: boolean): void {
+  #reportUnreadable(api: NamedApiPod, problems: readonly string[], isKept: boolean): void {
     const { events } = this.#options;
     const what = isKept ? 'The new version of the pod cannot be read' : 'The pod cannot be read';
     const message = `${what}: ${problems.join('; ')}`;
@@ -186,17 +186,17 @@ export class PodSource {
       this.#willDeliver = false;
       const settled = [...this.#entries].filter(([uid]) => !this.#unsettled.has(uid));
       this.#options.deliver(settled.flatMap(([, { pod }]) => pod ?? []));
-      for (const [uid, { api }] of settled) this.#tellRefusal(uid, api);
+      for (const [uid, { api }] of settled) this.#reportRefusal(uid, api);
     });
   }
 
-  #tellRefusal(uid: string, api: NamedApiPod): void {
+  #reportRefusal(uid: string, api: NamedApiPod): void {
     const { findRefusal, onRefusalChanged, events } = this.#options;
     const why = hasEndedThere(api) ? undefined : findRefusal(uid);
-    if (why === this.#toldRefusals.get(uid)) return;
-    if (why === undefined) this.#toldRefusals.delete(uid);
+    if (why === this.#reportedRefusals.get(uid)) return;
+    if (why === undefined) this.#reportedRefusals.delete(uid);
     else {
-      this.#toldRefusals.set(uid, why);
+      this.#reportedRefusals.set(uid, why);
       events.record(refOf(api), { type: 'Warning', reason: NAME_IN_USE, message: describeRefusal(why) });
     }
     onRefusalChanged(uid);

@@ -15,7 +15,7 @@ import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { Backoff } from '#base/async/backoff.js';
 import { type Clock, type ClockTimer } from '#base/time/clock.js';
 import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
-import { podStatusTold } from '#base/channels/cluster-pod-channels.js';
+import { podStatusReported } from '#base/channels/cluster-pod-channels.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { readUntilAborted } from '#base/async/read-until-aborted.js';
 import { SliceYielder } from '#base/async/slices.js';
@@ -209,7 +209,7 @@ export class StatusWriter {
     try {
       const isTold = await this.#write(uid, signal);
       if (isTold && changedAtMs !== undefined) {
-        publishTo(this.#options.channels, podStatusTold, {
+        publishTo(this.#options.channels, podStatusReported, {
           durationMs: this.#options.clock.monotonicMs() - changedAtMs,
         });
       }

@@ -399,12 +399,12 @@ describe('a reflector', () => {
     await start();
     put('one');
     await clock.advance(29_000);
-    reflector.listAnew();
+    reflector.listAgain();
     await clock.settle();
     expect(reflector.stats).toMatchObject({ watches: 1, lists: 1 });
     await clock.advance(1_000);
-    reflector.listAnew();
-    reflector.listAnew();
+    reflector.listAgain();
+    reflector.listAgain();
     await clock.settle();
     expect(reflector.stats).toMatchObject({ watches: 2, lists: 2, failures: 0 });
     expect(told).toEqual(['replace  @100', 'upsert one', 'replace one @101']);
@@ -423,8 +423,8 @@ describe('a reflector', () => {
     // Versions count on from the backup: there is nothing in the watch by which it could be told.
     api.restore(backup);
     api.passVersions(10);
-    reflector.listAnew();
-    reflector.listAnew();
+    reflector.listAgain();
+    reflector.listAgain();
     await clock.advance(29_000);
     expect([reflector.stats.lists, told]).toEqual([1, ['replace ghost @101']]);
     await clock.advance(1_000);

@@ -187,7 +187,7 @@ export class Reflector<T extends KubeObject> {
    * Lists anew, as what the server has answered elsewhere does not go with what its watch tells. Not more often than what
    * fails is tried again: what was listed just now is listed once more when it is time, as it may be of before that answer.
    */
-  listAnew(): void {
+  listAgain(): void {
     const { clock } = this.#options;
     const leftMs = this.#listedAtMs + MAX_DELAY_MS - clock.monotonicMs();
     if (leftMs > 0) this.#doubtLater ??= clock.setTimer(leftMs, () => this.#doubt(), { unref: true });

@@ -13,7 +13,7 @@ export interface BlockedThread extends NamedProcess {
 }
 
 /** Maximum of further threads of processes to read; a large node has some thousands. */
-const MOST_THREADS = 10_000;
+const MAX_THREADS = 10_000;
 /** Programs whose threads are read first, if there are more. */
 const FIRST = /^(containerd|crio|conmon|dockerd|runc|crun|kubelet)/;
 
@@ -41,12 +41,12 @@ export async function readBlocked(
   );
   let looked = 0;
   for (const { pid, command } of [...first!, ...others!]) {
-    if (looked >= MOST_THREADS) break;
+    if (looked >= MAX_THREADS) break;
     const names = await files.list(`/proc/${pid}/task`).catch(() => []);
     const tids = names
       .map(Number)
       .filter((tid) => tid !== pid)
-      .slice(0, MOST_THREADS - looked);
+      .slice(0, MAX_THREADS - looked);
     looked += tids.length;
     const threads = await inBatches(tids, async (tid) => readThread(files, { pid, command, tid }));
     blocked.push(...threads.filter((thread) => thread !== undefined));

@@ -11,9 +11,9 @@ const SETTLE_MS = 300;
 /** An event may come after the list that shows the same change. */
 const GRACE_MS = 1_500;
 const GRACE_LOOK_MS = 50;
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 /** Ids that are remembered; more happen on no node in the time of an examination. */
-const MOST_IDS = 100_000;
+const MAX_IDS = 100_000;
 
 /** Sandboxes and containers, as listed at one time. */
 export interface ListedNode {
@@ -41,7 +41,7 @@ export class EventWitness {
   async open(runtime: RuntimePort, signal: AbortSignal): Promise<void> {
     const onEvent = (containerId: string): void => {
       this.#received++;
-      if (this.#announced.size < MOST_IDS) this.#announced.add(containerId);
+      if (this.#announced.size < MAX_IDS) this.#announced.add(containerId);
     };
     this.#stop = linkAbort(signal);
     const { signal: stop } = this.#stop;
@@ -69,7 +69,7 @@ export class EventWitness {
     const missed = silent();
     return {
       ...{ isSupported: this.#isSupported, watchedMs, received: this.#received, changed: changed.length },
-      missed: missed.slice(0, MOST_NAMED),
+      missed: missed.slice(0, MAX_NAMED),
       missedCount: missed.length,
       ...(this.#ended === undefined ? {} : { ended: this.#ended }),
     };

@@ -6,8 +6,8 @@ import { type SeenProcess } from './process-table.js';
 /** Who runs network plugins: container runtimes. Their shims do not. */
 const RUNTIMES = /^(containerd$|crio$|dockerd$|node$|podloop)/;
 /** Children of runtimes whose surroundings are read. */
-const MOST_CHILDREN = 1_000;
-const MOST_NAMED = 10;
+const MAX_CHILDREN = 1_000;
+const MAX_NAMED = 10;
 
 /** The network plugins (CNI) that ran in both scans, by their CNI variables: the runtime waits for them. */
 export async function findPlugins(
@@ -21,13 +21,13 @@ export async function findPlugins(
   const children = after.filter((each) => runtimes.has(each.parent) && wereThere.has(keyOf(each)));
   const upMs = await readUptimeMs(files);
   const running: RunningPlugin[] = [];
-  for (const process of children.slice(0, MOST_CHILDREN)) {
+  for (const process of children.slice(0, MAX_CHILDREN)) {
     const { pid, command } = process;
     const plugin = parsePlugin((await files.find(`/proc/${pid}/environ`)) ?? '');
     if (plugin !== undefined) running.push({ pid, command, ...plugin, forMs: ageOf(process, upMs) });
   }
   running.sort((a, b) => b.forMs - a.forMs);
-  return { running: running.slice(0, MOST_NAMED), count: running.length };
+  return { running: running.slice(0, MAX_NAMED), count: running.length };
 }
 
 /** Reads what CNI's specification puts into a plugin's environment, and nothing else that is there. */

@@ -19,7 +19,7 @@ export interface Shim {
 
 /** The namespace of containerd in which its CRI plugin keeps pods. */
 export const CRI_NAMESPACE = 'k8s.io';
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 /** A kubelet gives the making of a sandbox four minutes, and then the runtime takes back what there is of it. */
 const ORPHAN_AGE_MS = 300_000;
 
@@ -60,8 +60,8 @@ export function judgeAbandoned(
   const abandoned = after.filter(isDead);
   return {
     count: abandoned.length,
-    shims: abandoned.slice(0, MOST_NAMED).map(({ pid, command, sandboxId }) => ({ pid, command, sandboxId })),
-    addresses: [...new Set(abandoned.map(({ address }) => address))].slice(0, MOST_NAMED),
+    shims: abandoned.slice(0, MAX_NAMED).map(({ pid, command, sandboxId }) => ({ pid, command, sandboxId })),
+    addresses: [...new Set(abandoned.map(({ address }) => address))].slice(0, MAX_NAMED),
   };
 }
 
@@ -101,9 +101,9 @@ export function judgeShims(
       : lists.last.sandboxes.filter(({ id, ready }) => ready && readyAtFirst.has(id) && !running.has(id));
   return known({
     count: after.length,
-    orphans: orphans.slice(0, MOST_NAMED).map(({ pid, command, sandboxId }) => ({ pid, command, sandboxId })),
+    orphans: orphans.slice(0, MAX_NAMED).map(({ pid, command, sandboxId }) => ({ pid, command, sandboxId })),
     orphanCount: orphans.length,
-    gone: gone.slice(0, MOST_NAMED).map(({ id, pod }) => ({ sandboxId: id, pod: formatPod(pod) })),
+    gone: gone.slice(0, MAX_NAMED).map(({ id, pod }) => ({ sandboxId: id, pod: formatPod(pod) })),
     goneCount: gone.length,
   });
 }

@@ -9,7 +9,7 @@ import { linkAbort } from '#base/async/linked-abort.js';
 /** A file that takes longer to be read is on a disk that hangs. */
 const READ_LIMIT_MS = 5_000;
 /** As many links as the kernel follows. */
-const MOST_LINKS = 40;
+const MAX_LINKS = 40;
 
 /** A file system that has not answered in the time that it had. */
 export class SilentFilesError extends Error {
@@ -139,7 +139,7 @@ export class HostFiles {
         at = next;
         continue;
       }
-      if (++links > MOST_LINKS) throw new Error(`${path}: too many links`);
+      if (++links > MAX_LINKS) throw new Error(`${path}: too many links`);
       if (target.startsWith('/')) at = '/';
       ahead.unshift(...target.split('/'));
     }

@@ -20,7 +20,7 @@ export interface HttpAnswer {
 }
 
 /** A page of metrics has a megabyte or two on a large node. */
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Gets a page. Rejects with the system's error when nobody answers, or with the signal's reason. */
 export function httpGet(
@@ -42,7 +42,7 @@ export function httpGet(
       let bytes = 0;
       answer.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
-        if (bytes > MOST_BYTES) call.destroy(new Error(`the answer has more than ${MOST_BYTES} bytes`));
+        if (bytes > MAX_BYTES) call.destroy(new Error(`the answer has more than ${MAX_BYTES} bytes`));
         else chunks.push(chunk);
       });
       answer.once('error', reject);

@@ -8,7 +8,7 @@ export interface Sample {
 const LINE = /^([A-Za-z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)/;
 const LABEL = /([A-Za-z_]\w*)="((?:[^"\\]|\\.)*)"/g;
 /** More lines than any kubelet has. */
-const MOST_LINES = 200_000;
+const MAX_LINES = 200_000;
 
 /**
  * Reads samples whose name passes `wants` out of a page in Prometheus' text format; what is no sample is left out.
@@ -16,7 +16,7 @@ const MOST_LINES = 200_000;
  */
 export function parseSamples(page: string, wants: (name: string) => boolean): Sample[] {
   const samples: Sample[] = [];
-  for (const line of page.split('\n', MOST_LINES)) {
+  for (const line of page.split('\n', MAX_LINES)) {
     const [, name, labels = '', value] = LINE.exec(line) ?? [];
     if (name === undefined || value === undefined || !wants(name)) continue;
     samples.push({ name, labels: parseLabels(labels), value: toNumber(value) });

@@ -23,7 +23,7 @@ const INLINE = /^\s*client-certificate-data:\s*["']?([A-Za-z0-9+/=]+)/gm;
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 /** What was rotated out: `kubelet-client-2026-01-31-10-00-00.pem`, beside which a link names the current one. */
 const ROTATED = /-\d{4}(-\d{2}){5}\.pem$/;
-const MOST_FILES = 100;
+const MAX_FILES = 100;
 
 /** Certificates, and what is there and could not be read. */
 export interface CertificateLook {
@@ -56,7 +56,7 @@ export async function readCertificates(
     const candidates = names.value.filter(
       (name) => /\.(crt|pem|conf|kubeconfig)$/.test(name) && !ROTATED.test(name),
     );
-    for (const name of candidates.sort().slice(0, MOST_FILES)) {
+    for (const name of candidates.sort().slice(0, MAX_FILES)) {
       const path = join(folder, name);
       const text = await ask(() => files.read(path));
       if (!text.known) {

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { type HostFiles } from './host-files.js';
 
 /** Containerds on one machine. */
-const MOST_ADDRESSES = 20;
+const MAX_ADDRESSES = 20;
 const CONNECT_LIMIT_MS = 1_000;
 
 /** The path in an address of a containerd, which may stand there as a URL. */
@@ -39,7 +39,7 @@ export async function findDeadAddresses(
   addresses: ReadonlySet<string>,
 ): Promise<ReadonlySet<string>> {
   const dead = new Set<string>();
-  for (const address of [...addresses].slice(0, MOST_ADDRESSES)) {
+  for (const address of [...addresses].slice(0, MAX_ADDRESSES)) {
     const path = await files.within(files.locate(pathOf(address))).catch(() => undefined);
     if (path === undefined || !path.startsWith('/')) continue;
     const failure = await files.within(connectOnce(path), CONNECT_LIMIT_MS).catch(() => undefined);

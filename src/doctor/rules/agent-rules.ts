@@ -7,7 +7,7 @@ import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
 import { count, formatMs } from './words.js';
 
-const MOST_SINGLE = 3;
+const MAX_SINGLE = 3;
 
 /** What podloop's own agent says. A pod that this examination itself found hung is not reported twice. */
 export const agentRules: Rule = ({ agent, runtime }) => {
@@ -56,7 +56,7 @@ const CALLS = new Map([
 function judgeStuckPods(report: PlegReport, known: ReadonlySet<unknown>): Finding[] {
   const { stuckPods, stuckPodCount, callsInFlight } = report;
   const others = stuckPods.filter(({ pod }) => !known.has(pod.uid));
-  return others.slice(0, MOST_SINGLE).map(({ pod, state, forMs, failures, error = '' }) => {
+  return others.slice(0, MAX_SINGLE).map(({ pod, state, forMs, failures, error = '' }) => {
     const inFlight = callsInFlight.filter((each) => each.pod?.uid === pod.uid && READING.test(each.method));
     const call = inFlight[0]?.method ?? CALLS.get(FAILED_CALL.exec(error)?.[0] ?? '');
     const how = state === 'hung' ? 'hangs' : 'fails';
@@ -65,7 +65,7 @@ function judgeStuckPods(report: PlegReport, known: ReadonlySet<unknown>): Findin
       message: `podloop’s agent has not been able to inspect pod ${formatPod(pod)} for ${formatMs(forMs)}: ${call ?? 'it'} ${how}`,
       evidence: [
         `${count(failures, 'failed inspection')}; ${count(stuckPodCount, 'pod')} stuck in all`,
-        ...inFlight.slice(0, MOST_SINGLE).map(describeInFlight),
+        ...inFlight.slice(0, MAX_SINGLE).map(describeInFlight),
         ...(error === '' ? [] : [error]),
       ],
       remedy:
@@ -80,7 +80,7 @@ function describeInFlight({ method, containerId = '', ageMs }: ReportedCall): st
 }
 
 function judgeCalls({ callsInFlight, stuckPods }: PlegReport, known: ReadonlySet<unknown>): Finding[] {
-  const named = new Set([...known, ...stuckPods.slice(0, MOST_SINGLE).map(({ pod }) => pod.uid)]);
+  const named = new Set([...known, ...stuckPods.slice(0, MAX_SINGLE).map(({ pod }) => pod.uid)]);
   const oldest = callsInFlight.find(
     ({ method, ageMs, pod }) =>
       READING.test(method) && ageMs >= LIMITS.callInFlightMs && !(pod !== undefined && named.has(pod.uid)),

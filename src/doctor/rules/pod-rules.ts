@@ -9,8 +9,8 @@ import { type Rule } from './rule.js';
 import { count, formatMs, nameSome } from './words.js';
 
 /** Maximum of pods to report one by one; more are reported together. */
-const MOST_SINGLE = 3;
-const MOST_NAMED = 10;
+const MAX_SINGLE = 3;
+const MAX_NAMED = 10;
 
 /** What the status calls about single pods show. */
 export const podRules: Rule = ({ runtime }) => {
@@ -28,15 +28,15 @@ function describe({ method, container, ms, error }: MeasuredCall): string {
 
 function findHung({ hung, asked, pods }: InspectionFacts): Finding[] {
   const byPod = [...groupBy(hung, ({ pod }) => pod!.uid).values()];
-  if (byPod.length > MOST_SINGLE) {
-    const names = byPod.slice(0, MOST_NAMED).map((calls) => formatPod(podOf(calls)));
+  if (byPod.length > MAX_SINGLE) {
+    const names = byPod.slice(0, MAX_NAMED).map((calls) => formatPod(podOf(calls)));
     return [
       {
         ...{ code: 'PodsHung', severity: 'critical', call: hung[0]!.method, pod: hung[0]!.pod! },
         message: `the runtime does not answer for ${count(byPod.length, 'pod')}: ${nameSome(names, byPod.length)}`,
         evidence: [
           `${byPod.length} of ${asked} pods that were asked for, of ${pods}; ${count(hung.length, 'call')} not answered`,
-          ...hung.slice(0, MOST_SINGLE).map((call) => `${formatPod(call.pod!)}: ${describe(call)}`),
+          ...hung.slice(0, MAX_SINGLE).map((call) => `${formatPod(call.pod!)}: ${describe(call)}`),
         ],
         remedy:
           'See what they have in common: a volume on a server that is gone (dmesg, cat /proc/PID/stack of tasks in state D), an image, a runtime class. Then restart the runtime; the pods go on.',
@@ -59,12 +59,12 @@ function findHung({ hung, asked, pods }: InspectionFacts): Finding[] {
 function findFailing({ failing }: InspectionFacts): Finding[] {
   const byPod = [...groupBy(failing, ({ pod }) => pod!.uid).values()];
   if (byPod.length === 0) return [];
-  const names = byPod.slice(0, MOST_NAMED).map((calls) => formatPod(podOf(calls)));
+  const names = byPod.slice(0, MAX_NAMED).map((calls) => formatPod(podOf(calls)));
   return [
     {
       ...{ code: 'PodStatusFails', severity: 'warning', call: failing[0]!.method, pod: failing[0]!.pod! },
       message: `the runtime cannot tell the status of ${nameSome(names, byPod.length)}: nobody learns what happens there`,
-      evidence: failing.slice(0, MOST_NAMED).map((call) => `${formatPod(call.pod!)}: ${describe(call)}`),
+      evidence: failing.slice(0, MAX_NAMED).map((call) => `${formatPod(call.pod!)}: ${describe(call)}`),
       remedy:
         'The runtime’s log has the reason. A container that is broken for good is removed with crictl rm -f, its pod with crictl rmp -f.',
     },

@@ -6,7 +6,7 @@ import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
 import { formatMs, nameSome } from './words.js';
 
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 const REMEDY =
   'See what the plugin waits for: the network’s own pods and their log (kubectl get pods -n kube-system -o wide), the server that gives addresses, a lock below /var/lib/cni. Ending the plugin’s process lets the runtime give the sandbox up and try again.';
 
@@ -49,8 +49,8 @@ function toFindings(late: readonly LateSandbox[]): Finding[] {
     {
       ...{ code: 'SandboxHangs', severity: forMs >= LIMITS.sandboxVeryLateMs ? 'critical' : 'warning', call },
       ...(pod === undefined ? {} : { pod }),
-      message: `the sandbox of ${nameSome(names.slice(0, MOST_NAMED), names.length)} ${doing} for ${formatMs(forMs)}: its network (CNI) hangs, or the runtime with it`,
-      evidence: late.slice(0, MOST_NAMED).map(({ evidence }) => evidence),
+      message: `the sandbox of ${nameSome(names.slice(0, MAX_NAMED), names.length)} ${doing} for ${formatMs(forMs)}: its network (CNI) hangs, or the runtime with it`,
+      evidence: late.slice(0, MAX_NAMED).map(({ evidence }) => evidence),
       remedy: REMEDY,
     },
   ];

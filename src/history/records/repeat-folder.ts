@@ -22,9 +22,9 @@ interface Run {
   longestMs: number;
   /** Monotonic milliseconds. */
   lastMs: number;
-  toldMs: number;
+  writtenMs: number;
   /** The last occurrence that is not recorded yet. */
-  untold: { readonly record: JournalRecord; readonly durationMs: number } | undefined;
+  unwritten: { readonly record: JournalRecord; readonly durationMs: number } | undefined;
 }
 
 const RECORD_AGAIN_MS = 60_000;
@@ -54,23 +54,23 @@ export class RepeatFolder {
     const nowMs = this.#options.clock.monotonicMs();
     const run = this.#findRun(key, nowMs) ?? {
       ...{ count: 0, firstAtMs: record.atMs, lastMs: nowMs },
-      ...{ longestMs: 0, toldMs: -Infinity, untold: undefined },
+      ...{ longestMs: 0, writtenMs: -Infinity, unwritten: undefined },
     };
     run.count++;
     run.lastMs = nowMs;
     run.longestMs = Math.max(run.longestMs, durationMs);
-    run.untold = { record, durationMs };
+    run.unwritten = { record, durationMs };
     this.#waiting.add(run);
     this.#runs.delete(key);
     this.#runs.set(key, run);
-    if (isNews || nowMs - run.toldMs >= RECORD_AGAIN_MS) this.#tellRest(run);
+    if (isNews || nowMs - run.writtenMs >= RECORD_AGAIN_MS) this.#writeRest(run);
     if (this.#runs.size > MAX_RUNS) this.#forget(this.#runs.keys().next().value!);
   }
 
   /** Records what has waited for a minute. */
   look(): void {
     const nowMs = this.#options.clock.monotonicMs();
-    for (const run of this.#waiting) if (nowMs - run.toldMs >= RECORD_AGAIN_MS) this.#tellRest(run);
+    for (const run of this.#waiting) if (nowMs - run.writtenMs >= RECORD_AGAIN_MS) this.#writeRest(run);
   }
 
   /**
@@ -91,16 +91,16 @@ export class RepeatFolder {
   #forget(key: string): void {
     const run = this.#runs.get(key);
     this.#runs.delete(key);
-    if (run !== undefined) this.#tellRest(run);
+    if (run !== undefined) this.#writeRest(run);
   }
 
-  #tellRest(run: Run): void {
-    const { untold, count, firstAtMs, longestMs } = run;
+  #writeRest(run: Run): void {
+    const { unwritten, count, firstAtMs, longestMs } = run;
     this.#waiting.delete(run);
-    if (untold === undefined) return;
-    run.untold = undefined;
-    run.toldMs = this.#options.clock.monotonicMs();
-    const { record, durationMs } = untold;
+    if (unwritten === undefined) return;
+    run.unwritten = undefined;
+    run.writtenMs = this.#options.clock.monotonicMs();
+    const { record, durationMs } = unwritten;
     const { message, details } = record;
     const longest =
       longestMs <= durationMs

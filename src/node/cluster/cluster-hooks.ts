@@ -10,7 +10,7 @@ export interface ClusterHooks {
   /** Why a pod may not be on this node, by what the Node says; undefined when it may. */
   admit(pod: NodePod): Rejection | undefined;
   /** The API server's status of a pod, whoever reported it; undefined for a pod that is not from there. */
-  findTold(uid: string): V1PodStatus | undefined;
+  findReported(uid: string): V1PodStatus | undefined;
   /**
    * What all pods together may use, as the Node says: quantities by resource; undefined before it was read.
    */

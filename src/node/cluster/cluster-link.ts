@@ -205,8 +205,8 @@ export class ClusterLink implements ClusterHooks {
     return this.#pods?.admit(pod);
   }
 
-  findTold(uid: string): V1PodStatus | undefined {
-    return this.#pods?.findTold(uid);
+  findReported(uid: string): V1PodStatus | undefined {
+    return this.#pods?.findReported(uid);
   }
 
   allocatable(): Readonly<Record<string, string>> | undefined {
@@ -278,14 +278,14 @@ export class ClusterLink implements ClusterHooks {
         for (const part of [this.#objects, pods, events]) part?.retryNow();
       },
       onRestored: () => {
-        for (const part of [this.#objects, pods]) part?.listAnew();
+        for (const part of [this.#objects, pods]) part?.listAgain();
       },
     });
     this.#eviction = attempt('the configuration', () =>
       buildEviction({
         ...{ options, parts, clock, logger },
         node: () => this.#node?.node,
-        findTold: (uid) => this.findTold(uid),
+        findReported: (uid) => this.findReported(uid),
         onEvent: (event) => this.recordEvent(event),
       }),
     );

@@ -118,7 +118,7 @@ export class AgentHistory implements Disposable {
   async run(signal: AbortSignal): Promise<void> {
     const { runtime, version, options, clock } = this.#options;
     const facts = { runtime: runtime.name, runtimeVersion: runtime.version, mode: options.mode };
-    this.#tell('AgentStarted', `podloop ${version} works on ${runtime.name} ${runtime.version}`, {
+    this.#record('AgentStarted', `podloop ${version} works on ${runtime.name} ${runtime.version}`, {
       ...{ ...facts, pid: process.pid, version, endpoint: runtime.url },
     });
     const writing = new AbortController();
@@ -132,7 +132,7 @@ export class AgentHistory implements Disposable {
     }
     await Promise.all(listening);
     this.#repeats.end('');
-    this.#tell('AgentStopped', `podloop ${version} ended`, { pid: process.pid, version });
+    this.#record('AgentStopped', `podloop ${version} ended`, { pid: process.pid, version });
     writing.abort();
     await written;
   }
@@ -178,7 +178,7 @@ export class AgentHistory implements Disposable {
     return known === undefined ? undefined : { uid, namespace: known.namespace, name: known.name };
   }
 
-  #tell(reason: string, message: string, details: JournalRecord['details']): void {
+  #record(reason: string, message: string, details: JournalRecord['details']): void {
     const atMs = this.#options.clock.now();
     this.#append({ atMs, kind: 'agent', type: 'Normal', reason, message, details });
   }

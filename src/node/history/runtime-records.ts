@@ -42,7 +42,7 @@ export class RuntimeRecords implements Disposable {
     const { health, isRuntimeThere } = this.#options;
     for (const change of this.#changes.update(health(), isRuntimeThere())) {
       const words = describeChange(change);
-      if (words !== undefined) this.#tell({ kind: 'health', ...words });
+      if (words !== undefined) this.#record({ kind: 'health', ...words });
     }
   }
 
@@ -57,7 +57,7 @@ export class RuntimeRecords implements Disposable {
     this.#isConnected = isConnected;
     const details = { endpoint, state, generation };
     if (isConnected) {
-      this.#tell({
+      this.#record({
         kind: 'connection',
         type: 'Normal',
         reason: 'RuntimeConnected',
@@ -65,7 +65,7 @@ export class RuntimeRecords implements Disposable {
         details,
       });
     } else if (state !== 'closed') {
-      this.#tell({
+      this.#record({
         kind: 'connection',
         type: 'Warning',
         reason: 'RuntimeDisconnected',
@@ -86,7 +86,7 @@ export class RuntimeRecords implements Disposable {
     } else if (this.#relistsFail) {
       this.#relistsFail = false;
       this.#options.repeats.end(RELIST);
-      this.#tell({
+      this.#record({
         kind: 'relist',
         type: 'Normal',
         reason: 'RelistSucceeded',
@@ -96,7 +96,7 @@ export class RuntimeRecords implements Disposable {
     }
   }
 
-  #tell(words: Words): void {
+  #record(words: Words): void {
     const { append, clock } = this.#options;
     append({ atMs: clock.now(), ...words });
   }

@@ -162,14 +162,14 @@ export class ImageManager {
     { sandboxConfig, look }: ImageNeed = {},
   ): Promise<ImageOutcome> {
     const { image: wanted, imagePullPolicy = 'IfNotPresent' } = container;
-    const tell = (event: Omit<PodEvent, 'container'>): void =>
+    const record = (event: Omit<PodEvent, 'container'>): void =>
       this.#events.record(pod.metadata, { ...event, container: container.name });
     const publish = (isPresent: boolean | undefined, mustPull: boolean | undefined): void =>
       publishTo(this.#channels, imageRequested, { pullPolicy: imagePullPolicy, isPresent, mustPull });
     const image = withDefaultTag(wanted);
     if (image === undefined) {
       const message = `Failed to apply default image tag "${wanted}": couldn't parse image name "${wanted}": invalid reference format`;
-      tell({ type: 'Warning', reason: 'InspectFailed', message });
+      record({ type: 'Warning', reason: 'InspectFailed', message });
       publish(undefined, undefined);
       return { isPresent: false, reason: 'InvalidImageName', message };
     }
@@ -179,7 +179,7 @@ export class ImageManager {
     } catch (error) {
       signal.throwIfAborted();
       const message = `Failed to inspect image "${wanted}": ${quoteRuntimeError(error)}`;
-      tell({ type: 'Warning', reason: 'InspectFailed', message });
+      record({ type: 'Warning', reason: 'InspectFailed', message });
       publish(undefined, undefined);
       return { isPresent: false, reason: 'ImageInspectError', message };
     }
@@ -191,19 +191,19 @@ export class ImageManager {
     const isEnough = present !== undefined && imagePullPolicy !== 'Always';
     if (isEnough && (await this.#access.mayUse(present, image, credentials))) {
       const message = `Container image "${wanted}" already present on machine and can be accessed by the pod`;
-      tell({ type: 'Normal', reason: 'Pulled', message });
+      record({ type: 'Normal', reason: 'Pulled', message });
       publish(true, false);
       return { isPresent: true, imageRef: present.id, image: present };
     }
     if (imagePullPolicy === 'Never') {
       // Also for an image that the pod may not use: it must not learn that it exists.
       const message = `Container image "${wanted}" is not present with pull policy of Never`;
-      tell({ type: 'Warning', reason: 'ErrImageNeverPull', message });
+      record({ type: 'Warning', reason: 'ErrImageNeverPull', message });
       publish(isEnough, isEnough ? true : undefined);
       return { isPresent: false, reason: 'ErrImageNeverPull', message };
     }
     publish(present !== undefined, true);
-    return await this.#pull({ wanted, image, pod, container: container.name, tell, sandboxConfig }, signal);
+    return await this.#pull({ wanted, image, pod, container: container.name, record, sandboxConfig }, signal);
   }
 
   async #find(
@@ -226,14 +226,14 @@ export class ImageManager {
   }
 
   async #pull(wish: Pull, signal: AbortSignal): Promise<ImageOutcome> {
-    const { wanted, image, pod, container, tell, sandboxConfig } = wish;
+    const { wanted, image, pod, container, record, sandboxConfig } = wish;
     const { credentials: own, unusable } = pullLoginsOf(pod, image, this.#objects);
     // A new or changed login may succeed where the old one failed.
     const key = `${pod.metadata.uid}_${wanted}_${flightKey(image, own)}`;
     const delay = this.#backoff.find(key);
     if (delay !== undefined) {
       const message = `Back-off pulling image "${wanted}"`;
-      tell({ type: 'Normal', reason: 'BackOff', message });
+      record({ type: 'Normal', reason: 'BackOff', message });
       return {
         isPresent: false,
         reason: 'ImagePullBackOff',
@@ -241,7 +241,7 @@ export class ImageManager {
         retryAfterMs: delay.remainingMs,
       };
     }
-    tell({ type: 'Normal', reason: 'Pulling', message: `Pulling image "${wanted}"` });
+    record({ type: 'Normal', reason: 'Pulling', message: `Pulling image "${wanted}"` });
     const startedMs = this.#clock.monotonicMs();
     const startedAtMs = this.#clock.now();
     const publish = (sizeBytes?: bigint): void => {
@@ -272,18 +272,18 @@ export class ImageManager {
       const inAll = formatGoDuration(Math.round(this.#clock.monotonicMs() - startedMs));
       const alone = formatGoDuration(Math.round(pulled.durationMs));
       const message = `Successfully pulled image "${wanted}" in ${alone} (${inAll} including waiting). Image size: ${found.sizeBytes} bytes.`;
-      tell({ type: 'Normal', reason: 'Pulled', message });
+      record({ type: 'Normal', reason: 'Pulled', message });
       return { isPresent: true, imageRef: pulled.imageRef, image: found };
     } catch (error) {
       signal.throwIfAborted();
       publish();
       const said = quoteRuntimeError(error);
-      tell({ type: 'Warning', reason: 'Failed', message: `Failed to pull image "${wanted}": ${said}` });
+      record({ type: 'Warning', reason: 'Failed', message: `Failed to pull image "${wanted}": ${said}` });
       const { reason, message } = nameFailure(wanted, error);
       // Like kubelets since v1.37: a missing secret does not matter while the pull succeeds.
       if (unusable.length > 0 && reason === 'ErrImagePull') {
         const missing = `Unable to retrieve some image pull secrets (${unusable.join(', ')}); attempting to pull the image may not succeed.`;
-        tell({ type: 'Warning', reason: 'FailedToRetrieveImagePullSecret', message: missing });
+        record({ type: 'Warning', reason: 'FailedToRetrieveImagePullSecret', message: missing });
       }
       this.#backoff.fail(key, `${reason}: ${message}`);
       return { isPresent: false, reason, message };
@@ -310,7 +310,7 @@ interface Pull {
   readonly pod: NodePod;
   /** Its name. */
   readonly container: string;
-  readonly tell: (event: Omit<PodEvent, 'container'>) => void;
+  readonly record: (event: Omit<PodEvent, 'container'>) => void;
   readonly sandboxConfig: SandboxConfig | undefined;
 }
 

@@ -86,8 +86,8 @@ describe('what a kubelet knew of its pulls', () => {
     expect([again.pulled.size, again.begun, again.read]).toEqual([0, [], known]);
     await kubelet.addPulled(ID, { 'r.test/team/app': { kubernetesSecrets: [SECRET] } });
     // A second pull of the name says the same.
-    const begunAnew = await kubelet.addBegun('busybox:latest');
-    await utimes(begunAnew, 1_000, 1_000);
+    const begunAgain = await kubelet.addBegun('busybox:latest');
+    await utimes(begunAgain, 1_000, 1_000);
     const news = await read(known);
     expect([[...news.pulled.keys()], news.begun]).toEqual([[keyOf(ID)], ['busybox:latest']]);
   });

@@ -67,7 +67,7 @@ export interface ActingPartsOptions extends ObservingPartsOptions {
   /** The objects that pods of an API server refer to; undefined without a cluster. */
   readonly cluster: ClusterObjects | undefined;
   /** What an earlier agent has reported to an API server, and what the Node says is allocatable. */
-  readonly link: Pick<ClusterHooks, 'findTold' | 'allocatable'> | undefined;
+  readonly link: Pick<ClusterHooks, 'findReported' | 'allocatable'> | undefined;
   /** Knows the values that may not appear in an event or in the log. */
   readonly secrets: SecretHider;
   readonly observing: ObservingParts;
@@ -204,7 +204,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
   const memory = await ProbeFiles.open({ folder: join(options.rootDir, 'probes'), logger });
   const adoption = new PodAdoption({
     ...{ ...common, adopted, runtime, isAdopting: options.adopt },
-    onAdopted: (uid) => seedProbeResults(memory, uid, link?.findTold(uid)),
+    onAdopted: (uid) => seedProbeResults(memory, uid, link?.findReported(uid)),
   });
   const probes = new ProbeManager({
     ...common,

@@ -198,7 +198,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     onRemainsSeen: () => feedback.housekeepSoon.notify(),
     isBeingRemoved: (uid) => collectors.folders.isRemoving(uid),
     onStartAnew: (uid) => forgetLife(uid),
-    admitAnew: (pod) => feedback.admitAnew.ask(pod),
+    readmit: (pod) => feedback.readmit.ask(pod),
   });
   const securityFeatures = (): SecurityFeatures => ({
     allowedUnsafeSysctls: options.allowedUnsafeSysctls,
@@ -261,7 +261,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
       isGone: !isFirstRelistPending(pleg.health()) && !desired.has(uid) && !isWorkedOn && !runs,
     };
   });
-  feedback.admitAnew.answerWith((pod) => handlers.admitAnew(pod));
+  feedback.readmit.answerWith((pod) => handlers.readmit(pod));
   const loop = new SyncLoop({
     ...common,
     ...{ handlers, desired, workers, cache, findObserved, runtimeState, seenAllSources, readiness: manager },

@@ -102,5 +102,5 @@ export class Feedback {
   /** Whether the runtime has pods of this agent. */
   readonly hasPods = new Question<void, boolean>('pods of the runtime');
   /** Whether a pod may start again, after its former life. */
-  readonly admitAnew = new Question<NodePod, boolean>('admission');
+  readonly readmit = new Question<NodePod, boolean>('admission');
 }

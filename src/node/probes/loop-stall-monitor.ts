@@ -51,7 +51,7 @@ export class LoopStallMonitor {
   watch(): StallWatch {
     // A stall that is just ending belongs to the watches that began before.
     if (this.#timer === undefined) this.#lastTickMs = this.#clock.monotonicMs();
-    else this.#look();
+    else this.#measure();
     const watch = new Watch();
     this.#watches.add(watch);
     if (this.#timer === undefined) this.#arm();
@@ -59,7 +59,7 @@ export class LoopStallMonitor {
       stalled: () => {
         // Timers that fell due in a stall run in the order of their due times: the monitor's may not have had
         // its turn yet.
-        if (this.#watches.has(watch)) this.#look();
+        if (this.#watches.has(watch)) this.#measure();
         return { totalMs: watch.totalMs, longestMs: watch.longestMs };
       },
       stop: () => {
@@ -75,14 +75,14 @@ export class LoopStallMonitor {
     this.#timer = this.#clock.setTimer(
       TICK_MS,
       () => {
-        this.#look();
+        this.#measure();
         this.#arm();
       },
       { unref: true },
     );
   }
 
-  #look(): void {
+  #measure(): void {
     const nowMs = this.#clock.monotonicMs();
     const lateMs = nowMs - this.#lastTickMs - TICK_MS;
     this.#lastTickMs = nowMs;

@@ -79,7 +79,7 @@ export class ProbeJudge {
       const trial = await this.#try(run, signal);
       const { result, isHeldBack } = trial.outcome;
       if (result === 'error' && isHeldBack === undefined && tries < MAX_TRIES) continue;
-      this.#tell(run, trial);
+      this.#publish(run, trial);
       return trial.isVoid ? 'void' : trial.outcome;
     }
   }
@@ -114,7 +114,7 @@ export class ProbeJudge {
     }
   }
 
-  #tell(run: ProbeRun, trial: Trial): void {
+  #publish(run: ProbeRun, trial: Trial): void {
     const { pod, container, containerId, type } = run;
     const { outcome, durationMs, stalled } = trial;
     if (trial.isVoid) this.#voided++;

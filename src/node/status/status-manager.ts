@@ -169,7 +169,7 @@ export class StatusManager {
     const entry = this.#entries.get(podUid);
     if (entry === undefined) return;
     this.#entries.delete(podUid);
-    this.#tell(podUid, { type: 'removed', pod: entry.record.pod });
+    this.#publish(podUid, { type: 'removed', pod: entry.record.pod });
   }
 
   /** Forgets all pods but these. For housekeeping, once every source was read. */
@@ -191,7 +191,7 @@ export class StatusManager {
     const { uid, namespace, name } = pod.metadata;
     const record = { pod: { uid, namespace, name }, status, version: 1, isFinished };
     this.#entries.set(uid, { record, pod, stamp, probes: new Map() });
-    this.#tell(uid, { type: 'status', record });
+    this.#publish(uid, { type: 'status', record });
     return 'changed';
   }
 
@@ -203,7 +203,7 @@ export class StatusManager {
     }
     const { uid, namespace, name } = entry.pod.metadata;
     entry.record = { pod: { uid, namespace, name }, status, version: record.version + 1, isFinished };
-    this.#tell(uid, { type: 'status', record: entry.record });
+    this.#publish(uid, { type: 'status', record: entry.record });
     return 'changed';
   }
 
@@ -256,7 +256,7 @@ export class StatusManager {
     };
   }
 
-  #tell(podUid: string, change: StatusChange): void {
+  #publish(podUid: string, change: StatusChange): void {
     for (const reader of this.#readers) reader.push(podUid, change);
     publishTo(this.#channels, podStatusChanged, change);
   }

@@ -47,11 +47,11 @@ export class WaitingVolumes {
       // Usually no pod waits.
       if (this.#checks.size === 0) await this.#wakeup.wait(clock, undefined, signal).catch(() => undefined);
       await clock.sleep(PERIOD_MS, signal).catch(() => undefined);
-      await Promise.all([...this.#checks].map(([uid, checks]) => this.#look(uid, checks)));
+      await Promise.all([...this.#checks].map(([uid, checks]) => this.#check(uid, checks)));
     }
   }
 
-  async #look(uid: string, checks: readonly VolumeCheck[]): Promise<void> {
+  async #check(uid: string, checks: readonly VolumeCheck[]): Promise<void> {
     const found = await Promise.all(checks.map((check) => check().catch(() => false)));
     // The pod may have been retried meanwhile.
     if (!found.every(Boolean) || this.#checks.get(uid) !== checks) return;

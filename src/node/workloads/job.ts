@@ -20,7 +20,7 @@ import { type ActivePod, addPod, deletePod, type Reconciling, settlePods } from 
 import { type PodEntry, type WorkloadCondition, type WorkloadRecord } from './workload-record.js';
 
 const FIRST_DELAY_MS = 10_000;
-const LONGEST_DELAY_MS = 600_000;
+const MAX_DELAY_MS = 600_000;
 
 /** How many pods of a Job ended, and how. */
 export interface JobCounts {
@@ -295,7 +295,7 @@ function nextStartMs({ pods }: WorkloadRecord): number {
     failures++;
   }
   if (failures === 0) return 0;
-  const delayMs = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (failures - 1));
+  const delayMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (failures - 1));
   return ends[0]!.endedAtMs! + delayMs;
 }
 

@@ -73,7 +73,7 @@ export interface WorkloadControllersOptions {
 /** A record that could not be written is tried again after this time. */
 const RETRY_MS = 10_000;
 /** The longest sleep: timers are not exact, and clocks are set. */
-const LONGEST_SLEEP_MS = 60_000;
+const MAX_SLEEP_MS = 60_000;
 
 interface Stored {
   tree: WorkloadTree;
@@ -247,7 +247,7 @@ export class WorkloadControllers {
         await this.settle();
         const due = [...this.#trees].filter(([key]) => this.#isWanted(key)).map(([, { dueMs }]) => dueMs);
         const dueMs = Math.min(Infinity, ...due);
-        const delayMs = Math.min(LONGEST_SLEEP_MS, Math.max(1, dueMs - clock.now()));
+        const delayMs = Math.min(MAX_SLEEP_MS, Math.max(1, dueMs - clock.now()));
         await this.#wakeup.wait(clock, this.#trees.size === 0 ? undefined : delayMs, signal);
       }
     } catch (error) {

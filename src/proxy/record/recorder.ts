@@ -96,7 +96,7 @@ export class Recorder {
   #lostMs = 0;
   /** Whether anything more is taken. */
   #isTaking = true;
-  #hasToldEnd = false;
+  #hasNotifiedEnd = false;
   #closing: Promise<void> | undefined;
 
   constructor(options: RecorderOptions) {
@@ -165,7 +165,7 @@ export class Recorder {
     const atMs = this.#options.clock.monotonicMs();
     await this.#working;
     await this.#closeParts(atMs);
-    await this.#tellIfEnded();
+    await this.#notifyIfEnded();
   }
 
   #closeParts(atMs: number): Promise<void> {
@@ -204,7 +204,7 @@ export class Recorder {
       }
       this.#queuedBytes = this.#queue.reduce((sum, item) => sum + bytesOf(item), 0);
       await this.#writeLost();
-      await this.#tellIfEnded();
+      await this.#notifyIfEnded();
     }
   }
 
@@ -252,11 +252,11 @@ export class Recorder {
     await parts.lost(this.#lostMs, lost);
   }
 
-  async #tellIfEnded(): Promise<void> {
+  async #notifyIfEnded(): Promise<void> {
     const { parts, onEnded, clock } = this.#options;
     const { ended } = parts;
-    if (ended === undefined || this.#hasToldEnd) return;
-    this.#hasToldEnd = true;
+    if (ended === undefined || this.#hasNotifiedEnd) return;
+    this.#hasNotifiedEnd = true;
     this.#isTaking = false;
     this.#queue = [];
     // It is whole now, however the program ends.

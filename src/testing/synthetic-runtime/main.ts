@@ -8,7 +8,7 @@ import path from 'node:path';
 import { answerControlRequest, type ControlMessage, type ControlRequest } from './control-channel.js';
 import { serveSyntheticRuntime, type SyntheticRuntimeOptions } from './serve-synthetic-runtime.js';
 
-function tell(message: ControlMessage): void {
+function send(message: ControlMessage): void {
   // The parent may be gone; then nobody reads this, and `disconnect` ends this process.
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
 }
@@ -26,11 +26,11 @@ process.on('disconnect', () => {
 try {
   const runtime = await serveSyntheticRuntime(socketPath, JSON.parse(options) as SyntheticRuntimeOptions);
   process.on('message', (request) => {
-    void answerControlRequest(runtime.control, request as ControlRequest).then(tell);
+    void answerControlRequest(runtime.control, request as ControlRequest).then(send);
   });
-  tell({ kind: 'ready', endpoint: runtime.endpoint });
+  send({ kind: 'ready', endpoint: runtime.endpoint });
 } catch (error) {
-  tell({ kind: 'failed', message: String(error) });
+  send({ kind: 'failed', message: String(error) });
   process.exitCode = 1;
   process.disconnect();
 }

@@ -13,7 +13,7 @@ export interface Tick {
 
 /** The limits of the zoom. */
 export const SHORTEST_MS = 1_000;
-export const LONGEST_MS = 8 * 86_400_000;
+export const MAX_SPAN_MS = 8 * 86_400_000;
 
 /** Where now stands in a window that follows it: a little before its right end. */
 export const NOW_AT = 0.97;
@@ -27,7 +27,7 @@ export function windowAtNow(lengthMs: number, nowMs: number): TimeWindow {
 /** Makes it longer (`factor` above 1) or shorter; the moment stays where it is. */
 export function zoomAt({ fromMs, toMs }: TimeWindow, factor: number, atMs: number): TimeWindow {
   const length = toMs - fromMs;
-  const next = Math.min(LONGEST_MS, Math.max(SHORTEST_MS, length * factor));
+  const next = Math.min(MAX_SPAN_MS, Math.max(SHORTEST_MS, length * factor));
   const from = atMs - ((atMs - fromMs) / length) * next;
   return { fromMs: from, toMs: from + next };
 }

@@ -92,8 +92,8 @@ function parseOutput(text: string): string {
 
 async function apply(verb: Verb, flags: ApplyFlags, session: AgentSession, host: CliHost): Promise<void> {
   const { filename: paths, recursive } = flags;
-  const { signal, namespace, namespaceTold } = session;
-  const items = await readManifestObjects({ paths, recursive, host, signal, namespace, namespaceTold });
+  const { signal, namespace, namespaceGiven } = session;
+  const items = await readManifestObjects({ paths, recursive, host, signal, namespace, namespaceGiven });
   if (items.length === 0) throw failure(`no objects passed to ${verb}`);
   const failures: ApiError[] = [];
   for (const item of items) {

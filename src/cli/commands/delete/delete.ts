@@ -192,13 +192,13 @@ async function findDoomed(
   host: CliHost,
 ): Promise<Doomed[]> {
   const { filename: paths, recursive, allNamespaces, all } = flags;
-  const { signal, namespace, namespaceTold, client } = session;
+  const { signal, namespace, namespaceGiven, client } = session;
   if (paths.length > 0) {
     if (words.length > 0)
       throw failure(
         'when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well',
       );
-    const items = await readManifestObjects({ paths, recursive, host, signal, namespace, namespaceTold });
+    const items = await readManifestObjects({ paths, recursive, host, signal, namespace, namespaceGiven });
     return items;
   }
   if (words.length === 0) {

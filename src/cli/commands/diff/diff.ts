@@ -64,8 +64,8 @@ export function diffCommand(host: CliHost): Command {
 /** Resolves with the exit code. */
 async function diff(flags: DiffFlags, session: AgentSession, host: CliHost): Promise<number> {
   const { filename: paths, recursive } = flags;
-  const { signal, namespace, namespaceTold } = session;
-  const items = await readManifestObjects({ paths, recursive, host, signal, namespace, namespaceTold });
+  const { signal, namespace, namespaceGiven } = session;
+  const items = await readManifestObjects({ paths, recursive, host, signal, namespace, namespaceGiven });
   const folder = await mkdtemp(join(tmpdir(), 'podloop-diff-'));
   try {
     const [live, merged] = [join(folder, 'LIVE'), join(folder, 'MERGED')];

@@ -177,13 +177,13 @@ function readFilter(flags: EventsFlags, session: AgentSession, nowMs: number): H
   if (named !== undefined && (pod === '' || namespace === '' || named.split('/').length > 2)) {
     throw failure(`--pod: ${JSON.stringify(named)} is no pod; use its name, or namespace/name`);
   }
-  if (second !== undefined && session.namespaceTold && namespace !== session.namespace) {
+  if (second !== undefined && session.namespaceGiven && namespace !== session.namespace) {
     throw failure(
       `--pod: ${JSON.stringify(named)} is not in the namespace of --namespace, ${session.namespace}`,
     );
   }
   const isEverywhere =
-    second === undefined && (allNamespaces || (uid !== undefined && !session.namespaceTold));
+    second === undefined && (allNamespaces || (uid !== undefined && !session.namespaceGiven));
   return {
     ...{ pod, uid, types, kinds, namespace: isEverywhere ? undefined : namespace },
     sinceMs: since === undefined ? undefined : readWhen('--since', since, nowMs),

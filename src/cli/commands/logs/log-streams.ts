@@ -63,7 +63,8 @@ export class LogStreams {
       await Promise.all(sources.map((source) => this.#followOne(source)));
       return;
     }
-    for (const source of sources) await this.#printOne(source).catch((error: unknown) => this.#tell(error));
+    for (const source of sources)
+      await this.#printOne(source).catch((error: unknown) => this.#printError(error));
   }
 
   async #followOne(source: LogSource): Promise<void> {
@@ -117,7 +118,7 @@ export class LogStreams {
         await this.#printOne(source, isNext);
         return;
       } catch (error) {
-        if (flags.ignoreErrors) return this.#tell(error);
+        if (flags.ignoreErrors) return this.#printError(error);
         if (!(error instanceof ApiError)) throw error;
         if (clock.monotonicMs() - beganMs >= flags.podRunningTimeout) throw error;
         await stderr.writeLine(escapeTerminal(error.told));
@@ -127,7 +128,7 @@ export class LogStreams {
   }
 
   /** Says what went wrong among the logs, where that is wanted; else throws it. */
-  async #tell(error: unknown): Promise<void> {
+  async #printError(error: unknown): Promise<void> {
     const { flags, session, host } = this.#options;
     if (!flags.ignoreErrors || session.signal.aborted) throw error;
     const text = error instanceof CommandFailure ? error.lines.join(' ') : messageOf(error);

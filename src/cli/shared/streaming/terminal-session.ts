@@ -37,15 +37,15 @@ export async function runSession(connection: CommandConnection, options: Session
   const local = hostStreams(host, choice.stdin, signal);
   if (!choice.tty) return runStreams(connection, local);
   const restore = makeTransparent(host.stdin);
-  const tellSize = (more = 0): void => {
+  const sendSize = (more = 0): void => {
     const { columns, rows } = host.window ?? {};
     if (columns !== undefined && rows !== undefined) {
       connection.resize({ columns: columns + more, rows: rows + more });
     }
   };
-  if (redraw) tellSize(1);
-  tellSize();
-  const stopResizing = host.window?.onResize(() => tellSize());
+  if (redraw) sendSize(1);
+  sendSize();
+  const stopResizing = host.window?.onResize(() => sendSize());
   try {
     await runStreams(connection, local);
   } finally {

@@ -14,10 +14,10 @@ export class HealthReport {
 
   /** Logs the changes since the last call. Skips pods while the runtime is away, as all of them fail then. */
   update(health: PlegHealth, runtimeIsThere: boolean): void {
-    for (const change of this.#changes.update(health, runtimeIsThere)) this.#tell(change);
+    for (const change of this.#changes.update(health, runtimeIsThere)) this.#log(change);
   }
 
-  #tell(change: HealthChange): void {
+  #log(change: HealthChange): void {
     const logger = this.#logger;
     switch (change.type) {
       case 'listHangs':

@@ -77,7 +77,7 @@ export class TlsFiles {
       parse: (text) => toTokens(text, tokenAuthFile),
     });
     const files = new TlsFiles(given, signer, pair, authorities, tokens);
-    files.#tell();
+    files.#publish();
     return files;
   }
 
@@ -123,11 +123,11 @@ export class TlsFiles {
     await this.#tokens.refresh();
     const changes = [await this.#authorities.refresh(), await this.#pair.refresh()];
     const hasChanged = changes.includes(true);
-    if (hasChanged) this.#tell();
+    if (hasChanged) this.#publish();
     return hasChanged;
   }
 
-  #tell(): void {
+  #publish(): void {
     const endsOf = (text: string): number[] =>
       certificatesIn(text).map((pem) => Date.parse(new X509Certificate(pem).validTo));
     // Its issuers follow the server's own.

@@ -244,11 +244,11 @@ export class ApiServer implements AsyncDisposable {
   #refuse(request: IncomingMessage, response: ServerResponse, { signal }: LinkedAbort, error: unknown): void {
     if (response.destroyed || response.headersSent) {
       response.destroy();
-      if (!signal.aborted) this.#tell(request, error);
+      if (!signal.aborted) this.#logFailure(request, error);
       return;
     }
     const refusal = toApiError(error);
-    if (refusal.reason === 'InternalError') this.#tell(request, error);
+    if (refusal.reason === 'InternalError') this.#logFailure(request, error);
     sendRefusal(request, response, refusal);
   }
 
@@ -306,7 +306,7 @@ export class ApiServer implements AsyncDisposable {
     } catch (error) {
       const refusal = toApiError(error);
       code = refusal.code;
-      if (refusal.reason === 'InternalError' && !abort.signal.aborted) this.#tell(request, error);
+      if (refusal.reason === 'InternalError' && !abort.signal.aborted) this.#logFailure(request, error);
       refuseConnection(socket, refusal, request.url);
     } finally {
       abort.unlink();
@@ -351,7 +351,7 @@ export class ApiServer implements AsyncDisposable {
     return countRequest({ server: this.#name, method, path, longRunning, isWebSocket }, clock, channels);
   }
 
-  #tell({ method, url }: IncomingMessage, error: unknown): void {
+  #logFailure({ method, url }: IncomingMessage, error: unknown): void {
     const cause = error instanceof Error ? error.cause : undefined;
     const fields = cause === undefined ? {} : { cause: messageOf(cause) };
     // The query may contain what people type into commands.

@@ -138,7 +138,7 @@ export class PodTable {
     if (isNew) this.#forgetBefore(uid);
     else this.#keepBefore(uid, before);
     this.#rows.set(uid, makeRow(served, version, isNew ? version : before.addedVersion));
-    this.#tell(uid);
+    this.#notifyWatchers(uid);
   }
 
   /** Reads all pods again: cheap if nothing has changed. */
@@ -179,10 +179,10 @@ export class PodTable {
     this.#forgetBefore(uid);
     this.#gone.push({ version, row: makeRow(before.served, version, before.addedVersion) });
     if (this.#gone.length > MAX_REMOVED) this.#horizon = this.#gone.shift()!.version;
-    this.#tell(uid);
+    this.#notifyWatchers(uid);
   }
 
-  #tell(uid: string): void {
+  #notifyWatchers(uid: string): void {
     for (const watcher of this.#watchers) watcher.podChanged(uid);
   }
 }

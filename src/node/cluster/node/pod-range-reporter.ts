@@ -31,7 +31,7 @@ export class PodRangeReporter {
   readonly #wakeup = new Wakeup();
   readonly #retries = new Backoff({ initialMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS });
   #wanted = '';
-  #told = '';
+  #reported = '';
   #complaint = '';
 
   constructor(options: PodRangeReporterOptions) {
@@ -49,18 +49,18 @@ export class PodRangeReporter {
   /** Passes changes on until the signal aborts; then resolves. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const isTold = this.#wanted === this.#told || (await this.#tell(this.#wanted, signal));
+      const isTold = this.#wanted === this.#reported || (await this.#report(this.#wanted, signal));
       const delayMs = isTold ? undefined : this.#retries.nextMs();
       await this.#wakeup.wait(this.#options.clock, delayMs, signal).catch(() => undefined);
     }
   }
 
   /** Whether no retry is needed. */
-  async #tell(range: string, signal: AbortSignal): Promise<boolean> {
+  async #report(range: string, signal: AbortSignal): Promise<boolean> {
     const { client, logger } = this.#options;
     try {
       await client.updateRuntimeConfig({ runtimeConfig: { networkConfig: { podCidr: range } } }, { signal });
-      logger.info('Updating Pod CIDR', { originalPodCIDR: this.#told, newPodCIDR: range });
+      logger.info('Updating Pod CIDR', { originalPodCIDR: this.#reported, newPodCIDR: range });
     } catch (error) {
       if (signal.aborted) return true;
       // A runtime without this call needs no ranges.
@@ -69,7 +69,7 @@ export class PodRangeReporter {
         return false;
       }
     }
-    this.#told = range;
+    this.#reported = range;
     this.#complaint = '';
     this.#retries.reset();
     return true;

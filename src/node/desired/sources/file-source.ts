@@ -188,12 +188,12 @@ export class FileSource {
     this.#wasFile = look.onlyName !== undefined;
     this.#versions.moveTo(look.folder);
     this.#watch.follow(look);
-    this.#tellOthers(look);
+    this.#logOthers(look);
     if (!this.#hasConfirmed) await this.#confirmKept(look, signal);
     this.#hasConfirmed = true;
     const retried = this.#retries.takeDue(startedMs);
     if (retried.length === 0 && this.#isSettled(look)) {
-      this.#tellEnd(startedMs, 0, this.#settled!.merged, undefined);
+      this.#publishEnd(startedMs, 0, this.#settled!.merged, undefined);
       return fileCheckFrequencyMs;
     }
     this.#settled = undefined;
@@ -228,7 +228,7 @@ export class FileSource {
     if (isQuiet && !isSettling && this.#isComplete && !this.#versions.hasUnsaved) {
       this.#settled = { look, merged };
     }
-    this.#tellEnd(startedMs, parsed, merged, undefined);
+    this.#publishEnd(startedMs, parsed, merged, undefined);
     return left ? 0 : nextLookInMs;
   }
 
@@ -348,7 +348,7 @@ export class FileSource {
     problems.report(FILE_SOURCE, [problem, ...merged.problems]);
     this.#hand(merged, 'changing');
     this.#watch.close();
-    this.#tellEnd(startedMs, 0, merged, message);
+    this.#publishEnd(startedMs, 0, merged, message);
   }
 
   #hand(merged: MergedFiles, search: Search): void {
@@ -379,7 +379,7 @@ export class FileSource {
     this.#dumped = new Set(dumped.map(({ pod }) => pod.metadata.uid));
   }
 
-  #tellOthers({ folder, others }: PresentLook): void {
+  #logOthers({ folder, others }: PresentLook): void {
     for (const name of others) {
       if (this.#others.has(name)) continue;
       this.#options.logger.info('Ignoring a file that is no manifest by its name or kind', {
@@ -389,7 +389,7 @@ export class FileSource {
     this.#others = new Set(others);
   }
 
-  #tellEnd(startedMs: number, parsed: number, merged: MergedFiles, error: string | undefined): void {
+  #publishEnd(startedMs: number, parsed: number, merged: MergedFiles, error: string | undefined): void {
     publishTo(this.#options.channels, sourceLookEnded, {
       ...{ source: FILE_SOURCE, durationMs: this.#options.clock.monotonicMs() - startedMs, parsed, error },
       ...{ pods: merged.pods.length, problems: merged.problems.length },

@@ -103,14 +103,14 @@ export class HttpSource {
     const etag = this.#etag;
     const answer = await fetchManifest({ url, headers, etag, deadlineMs, clock }, signal);
     if (answer.kind === 'failed') {
-      this.#tell(startedMs, 0, `cannot be read: ${answer.why}`);
+      this.#publish(startedMs, 0, `cannot be read: ${answer.why}`);
       return this.#isComplete ? httpCheckFrequencyMs : this.#firstTries.nextMs();
     }
     if (answer.kind === 'body') await this.#judge(answer.bytes, answer.etag, signal);
     await this.#versions.save();
     const isFirst = !this.#isComplete && !this.#versions.hasLost;
     this.#isComplete ||= isFirst;
-    this.#tell(startedMs, answer.kind === 'body' ? 1 : 0, undefined);
+    this.#publish(startedMs, answer.kind === 'body' ? 1 : 0, undefined);
     if (isFirst) await this.#store.prune(this.#origin, [NAME]);
     return httpCheckFrequencyMs;
   }
@@ -122,7 +122,7 @@ export class HttpSource {
     this.#etag = etag;
   }
 
-  #tell(startedMs: number, parsed: number, error: string | undefined): void {
+  #publish(startedMs: number, parsed: number, error: string | undefined): void {
     const { clock, port, problems: book } = this.#options;
     const { pods, objects, problems } = this.#versions.merge(() => false, true);
     const kept = this.#versions.heldNames;

@@ -39,7 +39,7 @@ export interface AdoptedPodsCleanerOptions {
 export class AdoptedPodsCleaner implements PodCleaner {
   readonly name = 'adopted pods';
   readonly #options: AdoptedPodsCleanerOptions;
-  #hasTold = false;
+  #hasLogged = false;
 
   constructor(options: AdoptedPodsCleanerOptions) {
     this.#options = options;
@@ -58,7 +58,7 @@ export class AdoptedPodsCleaner implements PodCleaner {
     const left = adoption.findLeft(this.#unwanted());
     if (left.length === 0) return undefined;
     if (!isOurNode && !this.#runsPodOfKubelet()) {
-      this.#tellOnce(left);
+      this.#logOnce(left);
       return undefined;
     }
     await adoption.takeUnwanted(left);
@@ -82,9 +82,9 @@ export class AdoptedPodsCleaner implements PodCleaner {
     });
   }
 
-  #tellOnce(left: readonly PodStatus[]): void {
-    if (this.#hasTold) return;
-    this.#hasTold = true;
+  #logOnce(left: readonly PodStatus[]): void {
+    if (this.#hasLogged) return;
+    this.#hasLogged = true;
     this.#options.logger.warn(
       "Pods of a kubelet that the API server does not have on this Node are left alone: the Node was not that of this machine's kubelet; is --node-name the kubelet's?",
       { pods: left.map(({ namespace, name }) => `${namespace}/${name}`) },

@@ -141,7 +141,7 @@ export class ContainerStarter {
     const need = { sandboxConfig: sandbox.config, look };
     const image = await this.#options.images.ensureImage(container, pod, signal, need);
     if (!image.isPresent) {
-      this.#tell(pod, container, { type: 'Warning', reason: 'Failed', message: `Error: ${image.reason}` });
+      this.#record(pod, container, { type: 'Warning', reason: 'Failed', message: `Error: ${image.reason}` });
       return failureOf(toStart, image.reason, image.message, image.retryAfterMs);
     }
     // No message contains a value before the values are known.
@@ -159,7 +159,7 @@ export class ContainerStarter {
       const { changes } = this.#options;
       const options = { signal, pod: pod.metadata };
       const id = await changes.createContainer(sandbox.id, config, sandbox.config, options);
-      this.#tell(pod, container, { type: 'Normal', reason: 'Created', message: 'Container created' });
+      this.#record(pod, container, { type: 'Normal', reason: 'Created', message: 'Container created' });
       return { id, config, hide };
     } catch (error) {
       signal.throwIfAborted();
@@ -186,7 +186,7 @@ export class ContainerStarter {
       const full = config === undefined ? message : explainTooLong(message, config);
       return this.#failed(start, 'RunContainerError', hide(full));
     }
-    this.#tell(pod, toStart.container, { type: 'Normal', reason: 'Started', message: 'Container started' });
+    this.#record(pod, toStart.container, { type: 'Normal', reason: 'Started', message: 'Container started' });
     await this.#linkLog(start, id);
     return undefined;
   }
@@ -235,11 +235,11 @@ export class ContainerStarter {
   }
 
   #failed({ pod, toStart }: ContainerStart, reason: string, message: string): SyncFailure {
-    this.#tell(pod, toStart.container, { type: 'Warning', reason: 'Failed', message: `Error: ${message}` });
+    this.#record(pod, toStart.container, { type: 'Warning', reason: 'Failed', message: `Error: ${message}` });
     return failureOf(toStart, reason, message);
   }
 
-  #tell(pod: NodePod, container: Container, event: PodEvent): void {
+  #record(pod: NodePod, container: Container, event: PodEvent): void {
     this.#options.events.record(pod.metadata, { ...event, container: container.name });
   }
 }

@@ -40,7 +40,7 @@ interface ShownPod {
 function setUp(
   cleaners: readonly PodCleaner[] = [],
   onStartAnew?: (uid: string) => void,
-  admitAnew?: () => boolean,
+  readmit?: () => boolean,
   isBeingRemoved?: (uid: string) => boolean,
   remains: Pick<HousekeepingOptions, 'clearRemains' | 'onRemainsSeen'> = {},
 ): Harness {
@@ -53,7 +53,7 @@ function setUp(
   const housekeeping = new Housekeeping({
     ...{ clock, logger, desired, workers, cache, cleaners, ...(onStartAnew && { onStartAnew }) },
     ...remains,
-    ...{ ...(admitAnew && { admitAnew }), ...(isBeingRemoved && { isBeingRemoved }) },
+    ...{ ...(readmit && { readmit }), ...(isBeingRemoved && { isBeingRemoved }) },
     isOurs: ownedBy(NODE, (uid) => uid === 'uid-adopted'),
     listed: {
       find: (uid) => {

@@ -19,7 +19,7 @@ import { type Clock, OLDEST_STAMP, type Stamp } from '#base/time/clock.js';
 import { formatGoDuration } from '#base/time/go-duration.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
-import { orphanFound, podStartedAnew } from '#base/channels/start-channels.js';
+import { orphanFound, podStartedAgain } from '#base/channels/start-channels.js';
 import { podRefOf } from '../workers/pod-demand.js';
 import { type PodWorkers } from '../workers/pod-workers.js';
 import { type DesiredPods } from './desired-pods.js';
@@ -88,7 +88,7 @@ export interface HousekeepingOptions extends Publisher {
    * Whether there is room for a pod that starts again, which may ask for more than before (default: there
    * is).
    */
-  readonly admitAnew?: (pod: NodePod) => boolean;
+  readonly readmit?: (pod: NodePod) => boolean;
   /** Whether the pod's data is being removed right now: the pod starts after that (default: it never is). */
   readonly isBeingRemoved?: (uid: string) => boolean;
   /** Called one after the other, in this order. */
@@ -281,7 +281,7 @@ export class Housekeeping {
    * Starts desired pods that the workers do not know: those torn down and wanted again under the same uid.
    */
   #startAnew(): void {
-    const { desired, workers, isBeingRemoved, clearRemains, onStartAnew, admitAnew } = this.#options;
+    const { desired, workers, isBeingRemoved, clearRemains, onStartAnew, readmit } = this.#options;
     for (const pod of desired.all()) {
       const { uid } = pod.metadata;
       if (workers.isKnown(uid) || desired.findRejection(uid) !== undefined || desired.isHeld(uid)) continue;
@@ -296,8 +296,8 @@ export class Housekeeping {
         this.#tornDown.delete(uid);
         this.#remains.delete(uid);
         onStartAnew?.(uid);
-        if (admitAnew?.(pod) === false) continue;
-        publishTo(this.#options.channels, podStartedAnew, { isStatic: isStaticPod(pod) });
+        if (readmit?.(pod) === false) continue;
+        publishTo(this.#options.channels, podStartedAgain, { isStatic: isStaticPod(pod) });
       }
       this.#logger.info(
         'Pod is wanted and not worked on, starting it',

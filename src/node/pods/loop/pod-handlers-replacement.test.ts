@@ -84,7 +84,7 @@ describe('a pod of an API server that takes the place of one that was deleted by
     handlers.podEndChanged('another');
     await Promise.resolve();
     expect(desired.held().map(({ metadata }) => metadata.uid)).toEqual(['one', 'two']);
-    handlers.admitAnew(desired.find('one')!);
+    handlers.readmit(desired.find('one')!);
     expect(desired.held().map(({ metadata }) => metadata.uid)).toEqual(['one', 'two']);
   });
 

@@ -174,7 +174,7 @@ export class PodHandlers implements SyncHandlers {
   }
 
   /** Judges a pod that has ended and is to run again, perhaps with other requests; false: it is rejected. */
-  admitAnew(pod: NodePod): boolean {
+  readmit(pod: NodePod): boolean {
     return this.#admit(pod);
   }
 

@@ -92,7 +92,7 @@ export class SandboxStarter {
       const { id, config } = made;
       const options = { signal, pod: metadata };
       const isNew = actions.sandboxId === undefined;
-      if (isNew) this.#tellOfDns(pod, node);
+      if (isNew) this.#recordDnsProblems(pod, node);
       const onNode = spec.hostNetwork === true;
       const ips = onNode ? ['127.0.0.1'] : isNew ? await changes.getSandboxIps(id, options) : observed.ips;
       const names = computeHostNames(pod, node.clusterDomain);
@@ -199,17 +199,17 @@ export class SandboxStarter {
   }
 
   /** Reports once per sandbox, so that further syncs do not repeat it. */
-  #tellOfDns(pod: NodePod, node: NodeFacts): void {
+  #recordDnsProblems(pod: NodePod, node: NodeFacts): void {
     const { spec, metadata } = pod;
-    const tell = (reason: string, message: string): void => {
+    const record = (reason: string, message: string): void => {
       this.#options.events.record(metadata, { type: 'Warning', reason, message });
     };
     if (node.isInCluster && lacksClusterDns(spec, node.clusterDns)) {
       const lack = `kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.`;
-      tell('MissingClusterDNS', `pod: "${describePod(pod)}". ${lack}`);
+      record('MissingClusterDNS', `pod: "${describePod(pod)}". ${lack}`);
     }
     for (const limit of describeResolverLimits(spec, metadata.namespace, toResolverFacts(node))) {
-      tell('DNSConfigForming', limit);
+      record('DNSConfigForming', limit);
     }
   }
 }

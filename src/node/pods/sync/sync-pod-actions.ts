@@ -59,7 +59,7 @@ export async function applyPodActions(
   const { pod, actions } = work;
   const names = { pod: pod.metadata };
   if (actions.sandboxMessage !== undefined) tools.logger.info(actions.sandboxMessage, names, 2);
-  const failures: SyncFailure[] = actions.containersInBackoff.map((each) => tellBackoff(pod, each, tools));
+  const failures: SyncFailure[] = actions.containersInBackoff.map((each) => recordBackoff(pod, each, tools));
   const tried: string[] = [];
   const killed = await killUnwanted(work, tools, signal);
   if (killed.length > 0) return { tried, failures: [...failures, ...killed] };
@@ -174,7 +174,7 @@ async function removeUnwanted(
   return failures;
 }
 
-function tellBackoff(pod: NodePod, waiting: ContainerInBackoff, tools: PodActionTools): SyncFailure {
+function recordBackoff(pod: NodePod, waiting: ContainerInBackoff, tools: PodActionTools): SyncFailure {
   const { kind, container, message } = waiting;
   const { name, namespace, uid } = pod.metadata;
   const names = { pod: pod.metadata, containerName: container.name };

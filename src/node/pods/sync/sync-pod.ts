@@ -304,13 +304,13 @@ export class SyncPod implements PodSyncer {
         isRunning: isRunning(observed) || observed.containers.some(mayBeAlive),
       });
     } catch (error) {
-      if (hasCode(error, 'VOLUME_UNSUPPORTED')) await this.#tellUnsupported(pod, observed, error);
+      if (hasCode(error, 'VOLUME_UNSUPPORTED')) await this.#recordUnsupported(pod, observed, error);
       throw error;
     }
   }
 
   /** The pod will hardly ever start, and its status has to say so as well. */
-  async #tellUnsupported(pod: NodePod, observed: PodStatus, error: unknown): Promise<void> {
+  async #recordUnsupported(pod: NodePod, observed: PodStatus, error: unknown): Promise<void> {
     const { startFailures, statuses } = this.#options;
     const { initContainers = [], containers } = pod.spec;
     const waiting = { reason: 'UnsupportedVolume', message: messageOf(error) };

@@ -294,7 +294,7 @@ export class PodWorkers {
   }
 
   /** The pod is ending or has ended, and starts again after that. False for an unknown uid. */
-  isWantedAnew(uid: string): boolean {
+  isWantedAgain(uid: string): boolean {
     return this.#workers.get(uid)?.restartRequested ?? false;
   }
 

@@ -85,16 +85,16 @@ describe('a pod that comes again under the same uid', () => {
     await runOut(harness);
     workers.updatePod({ type: 'kill', pod });
     await harness.look();
-    expect(workers.isWantedAnew(uid)).toBe(false);
+    expect(workers.isWantedAgain(uid)).toBe(false);
     workers.updatePod({ type: 'create', pod });
-    expect(workers.isWantedAnew(uid)).toBe(true);
+    expect(workers.isWantedAgain(uid)).toBe(true);
     workers.updatePod({ type: 'update', pod: aNodePod({ labels: { version: '2' } }) });
     expect(workers.syncKnownPods([pod]).get(uid)?.state).toBe('TerminatingPod');
     await runOut(harness);
     expect(workers.isFinished(uid)).toBe(true);
     expect(harness.restartable).toEqual([uid]);
     expect(workers.syncKnownPods([pod]).has(uid)).toBe(false);
-    expect(workers.isWantedAnew(uid)).toBe(false);
+    expect(workers.isWantedAgain(uid)).toBe(false);
     workers.updatePod({ type: 'create', pod });
     await harness.clock.settle();
     // What is seen so far may be of its life before.

@@ -43,7 +43,7 @@ export class HostIps {
 
   /** Reads them again. An address that is gone stays until there is another. */
   async refresh(): Promise<void> {
-    if (this.#options.ofNode().length === 0) await this.#look();
+    if (this.#options.ofNode().length === 0) await this.#readOnce();
     const [before, now] = [this.#seen, this.current()];
     const isFirstOfNode = !this.#wasOfNode && this.#options.ofNode().length > 0;
     this.#seen = now;
@@ -54,7 +54,7 @@ export class HostIps {
     this.#onChange();
   }
 
-  async #look(): Promise<void> {
+  async #readOnce(): Promise<void> {
     const facts = await this.#options.read();
     try {
       // A configured address may be one that the machine gets later.

@@ -25,7 +25,7 @@ export interface NodeReadingsOptions {
 
 interface Reading {
   readonly startedAtMs: number;
-  isTold: boolean;
+  isLogged: boolean;
 }
 
 /**
@@ -56,7 +56,7 @@ export class NodeReadings {
     const begun = readings.filter((each) => this.#isDue(each) && !this.#underWay.has(each));
     const over = Promise.all(begun.map(async (each) => this.#read(each)));
     const isOver = await settlesWithin(abortable(over, signal), deadlineMs, clock);
-    if (!isOver) for (const each of begun) this.#tellLate(each);
+    if (!isOver) for (const each of begun) this.#logLate(each);
   }
 
   #isDue(reading: NodeReading): boolean {
@@ -67,7 +67,7 @@ export class NodeReadings {
   async #read(reading: NodeReading): Promise<void> {
     const { clock, logger } = this.#options;
     const { name } = reading;
-    const current: Reading = { startedAtMs: clock.monotonicMs(), isTold: false };
+    const current: Reading = { startedAtMs: clock.monotonicMs(), isLogged: false };
     this.#underWay.set(reading, current);
     this.#begunAtMs.set(reading, current.startedAtMs);
     try {
@@ -84,15 +84,15 @@ export class NodeReadings {
       this.#begunAtMs.delete(reading);
     }
     this.#underWay.delete(reading);
-    if (!current.isTold) return;
+    if (!current.isLogged) return;
     const tookMs = clock.monotonicMs() - current.startedAtMs;
     logger.info('Reading facts of the node has come to its end', { reading: name, tookMs });
   }
 
-  #tellLate(reading: NodeReading): void {
+  #logLate(reading: NodeReading): void {
     const current = this.#underWay.get(reading);
     if (current === undefined) return;
-    current.isTold = true;
+    current.isLogged = true;
     const { deadlineMs, logger } = this.#options;
     logger.warn('Reading facts of the node hangs, what was read before holds', {
       ...{ reading: reading.name, afterMs: deadlineMs },

@@ -63,7 +63,7 @@ export async function readMachineAmounts(runtimeName: string): Promise<MachineAm
   return {
     cores: countCores(runtimeName),
     memoryBytes: BigInt(totalmem()),
-    pids: BigInt(Math.min(MOST_PIDS, ...limits)),
+    pids: BigInt(Math.min(MAX_PIDS, ...limits)),
   };
 }
 
@@ -74,7 +74,7 @@ function countCores(runtimeName: string): number {
 
 /** Whichever is lower. Source: proc_sys_kernel(5). */
 const PID_LIMITS = ['/proc/sys/kernel/pid_max', '/proc/sys/kernel/threads-max'];
-const MOST_PIDS = 4_194_304;
+const MAX_PIDS = 4_194_304;
 const HUGE_PAGES = '/sys/kernel/mm/hugepages';
 
 /** Bytes in huge pages by their size in bytes; 0 for a size without pages now. */

@@ -128,7 +128,7 @@ export class ImageCollector {
       }
       used = `${usagePercent(usage)}% of ${usage.capacityBytes} bytes used`;
       const toFree = bytesToFree(usage, policy);
-      if (toFree > 0) this.#tellOver(usage, policy, toFree);
+      if (toFree > 0) this.#logOverLimit(usage, policy, toFree);
       return toFree;
     });
     if (collected.isShort) {
@@ -174,7 +174,7 @@ export class ImageCollector {
     this.#options.onEvent?.({ type: 'Warning', reason, message });
   }
 
-  #tellOver(usage: DiskUsage, policy: ImagePolicy, toFree: number): void {
+  #logOverLimit(usage: DiskUsage, policy: ImagePolicy, toFree: number): void {
     this.#logger.info(
       'Disk usage on image filesystem is over the high threshold, trying to free bytes down to the low threshold',
       {

@@ -76,12 +76,12 @@ export class UsageLooks {
       readNode(atMs),
     ]);
     const problem = typeof pods === 'string' ? pods : undefined;
-    this.#tell(problem);
+    this.#logChange(problem);
     return { atMs, node, problem, pods: typeof pods === 'string' ? [] : this.#join(pods) };
   }
 
   /** Logs once when it begins and once when it is over, however often somebody scrapes. */
-  #tell(problem: string | undefined): void {
+  #logChange(problem: string | undefined): void {
     const { logger } = this.#options;
     if (problem !== undefined && this.#problem === undefined) {
       logger.warn('Statistics of pods cannot be read', { err: problem });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
 import { findMetricsFaults, readMetricsPage } from '#support/builders/metrics-page.js';
 import { scrape } from '#support/clients/metrics-reader.js';
-import { podStatusTold } from '#base/channels/cluster-pod-channels.js';
+import { podStatusReported } from '#base/channels/cluster-pod-channels.js';
 import { addClusterPartsMetrics, type ClusterPartsState } from './cluster-parts-metrics.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
 import { Channels } from '#base/channels/publishing-channel.js';
@@ -49,8 +49,8 @@ it('shows for each collection whether it is in step, and what its watch has been
 });
 
 it('shows pods and statuses, with how long the API server did not know', async () => {
-  channels.publish(podStatusTold, { durationMs: 80 });
-  channels.publish(podStatusTold, { durationMs: 4_000 });
+  channels.publish(podStatusReported, { durationMs: 80 });
+  channels.publish(podStatusReported, { durationMs: 4_000 });
   const read = await scrape(registry);
   expect(read('podloop_cluster_pods')).toBe(12);
   expect(read('podloop_pod_status_writes_total', { outcome: 'patched' })).toBe(40);

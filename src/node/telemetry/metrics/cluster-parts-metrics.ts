@@ -1,4 +1,4 @@
-import { podStatusTold } from '#base/channels/cluster-pod-channels.js';
+import { podStatusReported } from '#base/channels/cluster-pod-channels.js';
 import { type MetricsRegistry } from '../registry/metrics-registry.js';
 
 /** A watched collection of an API server, and its state. */
@@ -110,7 +110,7 @@ function addStatuses(registry: MetricsRegistry, read: ReadClusterParts): void {
     },
     STATUS_SECONDS,
   );
-  registry.listen(podStatusTold, ({ durationMs }) => told.observe(durationMs / 1_000));
+  registry.listen(podStatusReported, ({ durationMs }) => told.observe(durationMs / 1_000));
   registry.readGauge(
     {
       name: 'podloop_cluster_pods',

@@ -9,7 +9,7 @@ import {
   orphanFound,
   podAdded,
   podEvicted,
-  podStartedAnew,
+  podStartedAgain,
   sandboxStartEnded,
 } from '#base/channels/start-channels.js';
 import { podSyncEnded } from '#base/channels/worker-channels.js';
@@ -72,7 +72,7 @@ describe('the metrics of what is started', () => {
   it('count pods that come, come again, are evicted, and run though nobody wants them', async () => {
     addStartMetrics(registry);
     channels.publish(podAdded, { uid: 'a', containers: 3, hasNetwork: true });
-    channels.publish(podStartedAnew, { isStatic: true });
+    channels.publish(podStartedAgain, { isStatic: true });
     channels.publish(orphanFound, { uid: 'b' });
     channels.publish(podEvicted, { signal: 'emptydirfs.limit' });
     const read = await scrape(registry);

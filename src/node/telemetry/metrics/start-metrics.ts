@@ -3,7 +3,7 @@ import {
   orphanFound,
   podAdded,
   podEvicted,
-  podStartedAnew,
+  podStartedAgain,
   sandboxStartEnded,
 } from '#base/channels/start-channels.js';
 import { hookSleepCutShort } from '#base/channels/hook-channels.js';
@@ -28,7 +28,7 @@ export function addStartMetrics(registry: MetricsRegistry): void {
     help: 'Pods that started once more under a uid that was torn down.',
     labels: ['static'],
   });
-  registry.listen(podStartedAnew, ({ isStatic }) => restarted.inc({ static: isStatic ? 'true' : '' }));
+  registry.listen(podStartedAgain, ({ isStatic }) => restarted.inc({ static: isStatic ? 'true' : '' }));
   const orphans = registry.counter({
     name: 'kubelet_orphaned_runtime_pods_total',
     help: 'Pods of this agent that were found running though nobody wanted or knew them.',

@@ -278,7 +278,7 @@ export class InspectionPool {
 
   #end(job: Job, outcome: Outcome, abortReason?: Error): void {
     if (job.state === 'ended') return;
-    if (job.state !== 'queued') this.#tell(job, outcome);
+    if (job.state !== 'queued') this.#publish(job, outcome);
     const queue = job.waitsIn;
     job.state = 'ended';
     job.waitsIn = undefined;
@@ -293,7 +293,7 @@ export class InspectionPool {
     this.#fill();
   }
 
-  #tell(job: Job, outcome: Outcome): void {
+  #publish(job: Job, outcome: Outcome): void {
     if (
       !isHeard(this.#options.channels, inspectionEnded) ||
       ('isCancelled' in outcome && outcome.isCancelled === true)

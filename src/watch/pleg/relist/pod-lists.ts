@@ -240,7 +240,7 @@ export class PodLists {
       let items = 1;
       let flaw: string | undefined;
       if (record?.generation === generation) {
-        this.#tellOfDuplicate(record);
+        this.#logDuplicate(record);
       } else if (record !== undefined && record.accepted === pod && this.#isAtRest(record)) {
         // The usual case: the pod has not changed.
         record.seenStamp = timing.stamp;
@@ -263,7 +263,7 @@ export class PodLists {
       }
       if (slices.isFull(items)) await slices.nextSlice();
     }
-    this.#tellOfFlaws(flaws);
+    this.#logFlaws(flaws);
     const missing = shown < records.size ? records.missingFrom(generation) : [];
     // A pod without a uid may be any of the missing ones.
     const untold = unnamed === 0 ? [] : missing.map((record) => record.pod.uid);
@@ -299,7 +299,7 @@ export class PodLists {
   /**
    * Logs a uid that is listed twice. Only the first pod is used, so that the two do not seem to alternate.
    */
-  #tellOfDuplicate(record: PodRecord): void {
+  #logDuplicate(record: PodRecord): void {
     if (record.hasLoggedDuplicate) return;
     record.hasLoggedDuplicate = true;
     this.#options.logger.warn('GenericPLEG: The list shows a pod more than once, only the first is taken', {
@@ -309,7 +309,7 @@ export class PodLists {
   }
 
   /** Logs a flaw once for as long as it stays, as a list comes every second. */
-  #tellOfFlaws(flaws: ReadonlyMap<string, string>): void {
+  #logFlaws(flaws: ReadonlyMap<string, string>): void {
     for (const [podUID, flaw] of flaws) {
       if (this.#loggedFlaws.get(podUID) === flaw) continue;
       this.#options.logger.warn('GenericPLEG: The list shows a pod that makes no sense', { podUID, flaw });

@@ -17,7 +17,7 @@ export interface EvictionParts {
   /** The node that measures what is left; once there is one. */
   readonly node: () => ClusterNode | undefined;
   /** The API server's status of a pod; undefined when it has none. */
-  readonly findTold: (podUid: string) => V1PodStatus | undefined;
+  readonly findReported: (podUid: string) => V1PodStatus | undefined;
   readonly onEvent: (event: NodeEvent) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -27,7 +27,7 @@ export interface EvictionParts {
 export function buildEviction(given: EvictionParts): EvictionManager {
   const { options, parts, node, onEvent, clock, logger } = given;
   const { desired, workers, cache, collectors, seenAllSources, evictor, uses, imageDisk } = parts;
-  const isOver = toIsOver({ ...parts, findTold: given.findTold });
+  const isOver = toIsOver({ ...parts, findReported: given.findReported });
   return new EvictionManager({
     rules: toEvictionRules({
       hard: options.evictionHard,

@@ -19,7 +19,7 @@ it.each([
       desired: { find: (uid) => (uid === 'uid-web' ? aNodePod({ source }) : undefined) },
       workers: { isFinished: () => isFinished },
       endedPods: { isKept: () => isKept },
-      findTold: () => phase && ({ phase } as V1PodStatus),
+      findReported: () => phase && ({ phase } as V1PodStatus),
     });
     expect([is('uid-web'), is('uid-other')]).toEqual([isOver, false]);
   },

@@ -11,7 +11,7 @@ export interface FinishedPodsOptions {
   readonly workers: Pick<PodWorkers, 'isFinished'>;
   readonly endedPods: Pick<EndedPods, 'isKept'>;
   /** The API server's status of a pod; undefined when it has none. */
-  readonly findTold: (podUid: string) => V1PodStatus | undefined;
+  readonly findReported: (podUid: string) => V1PodStatus | undefined;
 }
 
 /**
@@ -24,12 +24,12 @@ export function toIsOver({
   desired,
   workers,
   endedPods,
-  findTold,
+  findReported,
 }: FinishedPodsOptions): (uid: string) => boolean {
   return (uid) => {
     const pod = desired.find(uid);
     if (pod === undefined || !isClusterPod(pod) || !workers.isFinished(uid)) return false;
-    const told = findTold(uid);
+    const told = findReported(uid);
     return endedPods.isKept(uid) || (told !== undefined && isTerminalPhase(told.phase));
   };
 }
