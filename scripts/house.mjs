@@ -84,9 +84,9 @@ function measureHouse(repository) {
 // Where an aim is not met yet: what it is today. They only ever go down. Of the files that one other file imports, two in five have
 // a test of their own, which is a reason to be a file.
 const BORDER_LIMIT = 0;
-const SINGLE_LIMIT = 37;
+const SINGLE_LIMIT = 36;
 const NAMES_LIMIT = 10;
-const WORDS_LIMIT = 8;
+const WORDS_LIMIT = 6;
 
 /** Hand-written files that are no tests, by their path below src. */
 function readSources(folder) {

@@ -4,10 +4,11 @@ import { type ContainerHost } from './container-host.js';
 import { type ContainerStreams, toStreamWords } from './output/container-streams.js';
 import { ContainerWatch } from './container-watch.js';
 import { type ExitRecords } from './exit-records.js';
-import { findSupervisor } from './find-supervisor.js';
 import { adoptSupervisor, spawnSupervisor, type Supervisor } from './supervisor.js';
 import { defer } from '../deferred.js';
 import { findChild, type ProcessIdentity } from '../process/child-identity.js';
+import { type Clock } from '#base/time/clock.js';
+import { type ProcessClaim } from '../process/process-claim.js';
 
 /** What a {@link ContainerRun} needs. */
 export interface ContainerRunOptions {
@@ -263,5 +264,31 @@ export class ContainerRun {
     this.#watch?.close();
     this.#watch = undefined;
     if (whole === true && !this.#closed) this.#options.onCarried();
+  }
+}
+
+/** Who runs a container, and as which of its runs. */
+interface FoundSupervisor {
+  /** The number of the run: that of the supervisor, else the first that nobody can have had. */
+  readonly run: number;
+  readonly supervisor: ProcessClaim | undefined;
+}
+
+const MAX_FINDS = 200;
+const FIND_AGAIN_MS = 5;
+
+/** Finds the supervisor of a container. When there is none, makes sure that none of an earlier runtime comes late. */
+async function findSupervisor(
+  files: Pick<ContainerFiles, 'findSupervisor' | 'voidRun'>,
+  clock: Clock,
+): Promise<FoundSupervisor> {
+  let run = 0;
+  for (let patience = MAX_FINDS; ;) {
+    const found = await files.findSupervisor(run);
+    if (found === 'void') run++;
+    else if (found !== undefined) return { run, supervisor: found };
+    else if ((await files.voidRun(run)) || patience-- === 0) return { run: run + 1, supervisor: undefined };
+    // The file has just been created and is not filled yet. If its writer dies before that, nothing was started.
+    else await clock.sleep(FIND_AGAIN_MS);
   }
 }

@@ -1,8 +1,7 @@
 import { status } from '@grpc/grpc-js';
-import { type Image } from '#watch/messages';
+import { Image } from '#watch/messages';
 import { RpcError } from '../rpc-error.js';
 import { HOST, HOST_CONFIG, isHostImage } from './host-image.js';
-import { toImage } from './image-message.js';
 import { type ImageRecord, type ImageRecords } from './image-records.js';
 import { toReferenceText, tryParseReference } from './image-reference.js';
 import { listSome } from './image-search.js';
@@ -103,4 +102,22 @@ export class ImageCatalog {
     const matching = this.#pulled.filter((record) => record.id.startsWith(`sha256:${digits}`));
     return matching.length === 1 ? matching[0] : undefined;
   }
+}
+
+/** An image as ListImages shows it. */
+function toImage({ id, references, size }: ImageRecord, { user }: ImageConfig): Image {
+  return Image.fromPartial({
+    id,
+    repoTags: references.filter((reference) => !reference.includes('@')),
+    repoDigests: references.filter((reference) => reference.includes('@')),
+    size: BigInt(size),
+    ...toUser(user),
+  });
+}
+
+/** A number is an id; anything else is a name; neither means root. What follows a colon is a group. */
+function toUser(user: string): { uid?: { value: bigint }; username?: string } {
+  const name = user.split(':')[0]!;
+  if (name === '') return {};
+  return /^[0-9]{1,18}$/.test(name) ? { uid: { value: BigInt(name) } } : { username: name };
 }

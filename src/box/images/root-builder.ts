@@ -1,11 +1,10 @@
 import { link, lstat, mkdir, readdir, rm, symlink, unlink, utimes } from 'node:fs/promises';
 import { type Stats } from 'node:fs';
-import { join } from 'node:path';
+import { join, dirname } from 'node:path';
 import { refused } from '../rpc-error.js';
 import { splitEntryPath } from './archive/entry-path.js';
 import { EntryWriter, type UnpackReport } from './archive/entry-writer.js';
 import { assertOwner } from './archive/entry-facts.js';
-import { FreshPaths } from './fresh-paths.js';
 import { ignoreAbsence, ignorePresence, RootPaths } from './root-paths.js';
 import { type TarEntry } from '#base/wire/tar/tar-entry.js';
 import { exhausted, UnpackMeter, type UnpackLimits } from './archive/unpack-limits.js';
@@ -190,4 +189,35 @@ function explain(error: unknown, { name }: TarEntry): unknown {
   if (code === 'ENOSPC' || code === 'EDQUOT') return exhausted('the disk is full');
   // Node's messages name paths of this machine, which mean nothing to the client.
   return refused(`the layer's entry "${name.slice(0, 200)}" cannot be unpacked: ${code ?? message}`);
+}
+
+/** What one layer has brought so far: its whiteouts are for what was there before, wherever they stand in it. */
+class FreshPaths {
+  readonly #root: string;
+  readonly #paths = new Set<string>();
+  /** All folders above those, up to the root. */
+  readonly #folders = new Set<string>();
+
+  /** `root` is the folder that all paths are below. */
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  add(path: string): void {
+    this.#paths.add(path);
+    for (let folder = dirname(path); folder.length > this.#root.length; folder = dirname(folder)) {
+      if (this.#folders.has(folder)) return;
+      this.#folders.add(folder);
+    }
+  }
+
+  /** Whether the layer has an entry for this very path. */
+  has(path: string): boolean {
+    return this.#paths.has(path);
+  }
+
+  /** Whether the layer has an entry for something below this folder. */
+  hasBelow(folder: string): boolean {
+    return this.#folders.has(folder);
+  }
 }

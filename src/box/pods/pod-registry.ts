@@ -21,10 +21,9 @@ import { type ContainerHost } from '../container/container-host.js';
 import { ContainerParts } from '../container/container-parts.js';
 import { Container } from '../container/container.js';
 import { findHolder } from '../isolation/sandbox-holder.js';
-import { NameIndex } from './name-index.js';
 import { PodFolders } from './sandbox-folders.js';
 import { computeCommand } from '../container/resolve-command.js';
-import { notFound } from '../rpc-error.js';
+import { notFound, refused } from '../rpc-error.js';
 import { Sandbox } from './sandbox.js';
 import { type LiveSandbox, type SandboxParts } from './sandbox-parts.js';
 import { type CommandTools } from '../container/supervisor-script.js';
@@ -306,4 +305,29 @@ async function readPods(folders: PodFolders): Promise<StoredPods> {
   }
   records.sort((a, b) => (a.createdAtNs < b.createdAtNs ? -1 : 1));
   return { sandboxes, half, records, sandboxIds, containerIds };
+}
+
+/** Which names are taken, and by whom. */
+class NameIndex {
+  readonly #kind: string;
+  readonly #ids = new Map<string, string>();
+
+  constructor(kind: 'sandbox' | 'container') {
+    this.#kind = kind;
+  }
+
+  /** Takes a name; throws when another id has it. */
+  reserve(name: string, id: string): void {
+    const holder = this.#ids.get(name) ?? id;
+    if (holder !== id) {
+      throw refused(
+        `failed to reserve ${this.#kind} name "${name}": name "${name}" is reserved for "${holder}"`,
+      );
+    }
+    this.#ids.set(name, id);
+  }
+
+  release(name: string): void {
+    this.#ids.delete(name);
+  }
 }

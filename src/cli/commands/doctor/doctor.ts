@@ -12,6 +12,7 @@ import {
   type PodAnswer,
   runDoctor,
   runPodDoctor,
+  formatMs,
 } from '#node';
 import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type PlegReport } from '#kube/node/pleg-report.js';
@@ -24,8 +25,7 @@ import { type CliHost } from '../../cli-host.js';
 import { readPodName } from '../../shared/api/object-selection.js';
 import { pathOf, PODS } from '../../shared/api/resource-type.js';
 import { CommandFailure } from '../../command-failure.js';
-import { toDiagnosisLines } from './diagnosis-text.js';
-import { toPodLines } from './pod-diagnosis-text.js';
+import { toDiagnosisLines, listUnseenLines, nameOf, oneLine, toFindingLines } from './diagnosis-text.js';
 import { KUBELET_URLS, readCredentials } from '../../shared/kubelet-flags.js';
 import { addDoctorFlags, type DoctorFlags, WATCH_INTERVAL_MS } from './doctor-flags.js';
 import { ProgressLine } from './progress-line.js';
@@ -301,4 +301,30 @@ function toPodObject(answer: Exclude<PodAnswer, { kind: 'ambiguous' }>): { time:
   const pod =
     answer.kind === 'explained' ? { pod: answer.explained } : { findings: answer.diagnosis.findings };
   return { time: new Date(atMs).toISOString(), ...{ exitCode: exitCodeOfPod(answer), ...pod, facts } };
+}
+
+/** What the doctor says of a pod, in lines for people: the verdict, why, what to do, and what of its node has to do with it. */
+function toPodLines(answer: Extract<PodAnswer, { kind: 'explained' }>, wide: boolean): string[] {
+  const { explained, diagnosis } = answer;
+  const { step, message, sinceMs, evidence, remedy, findings, isWell, source } = explained;
+  const { atMs, runtime, tookMs } = diagnosis.facts;
+  const lasts = sinceMs === undefined ? '' : ` for ${formatMs(Math.max(0, atMs - sinceMs))}`;
+  const seen = `seen by ${source} and ${nameOf(runtime)}, examined in ${formatMs(tookMs)}`;
+  const unseen = isWell ? [] : listUnseenLines(diagnosis.facts, wide);
+  return [
+    `${judge(answer)}${isWell || step === 'unknown' ? '' : ` at ${step}`}${lasts}: ${oneLine(message)}`,
+    ...(sinceMs === undefined ? [] : [`  since: ${new Date(sinceMs).toISOString()}`]),
+    ...evidence.map((line) => `  evidence: ${oneLine(line)}`),
+    `  what to do: ${remedy}`,
+    `  ${seen}`,
+    ...findings.flatMap((finding) => ['', ...toFindingLines(finding, wide)]),
+    ...(unseen.length === 0 ? [] : ['', ...unseen]),
+  ].map(escapeTerminal);
+}
+
+function judge(answer: Extract<PodAnswer, { kind: 'explained' }>): string {
+  const { step, isWell } = answer.explained;
+  if (exitCodeOfPod(answer) === EXIT_CODES.notJudged) return 'NOT JUDGED';
+  if (isWell) return step === 'ended' ? 'ENDED' : 'RUNS';
+  return 'DOES NOT RUN';
 }

@@ -14,11 +14,14 @@ import { kubeletsEndpointOption } from '../../shared/runtime-endpoint.js';
 import { agentReports, type ReportSource, runtimeReports } from './report-source.js';
 import { EventRates } from './event-rates.js';
 import { plainRows } from '../../shared/screen/row.js';
-import { runTop } from './run-top.js';
 import { POD_ORDERS, type PodOrder } from './sort-pods.js';
 import { plainTopRows } from './top-rows.js';
 import { INITIAL_VIEW, type TopView } from './top-view.js';
 import { groupFlags, wrapNotes } from '../../help-layout.js';
+import { abortable } from '#base/async/abortable.js';
+import { messageOf } from '#base/errors/errors.js';
+import { type Terminal } from '../../terminal.js';
+import { TopScreen } from './top-screen.js';
 
 interface TopFlags extends Omit<UsageFlags, 'sortBy'> {
   readonly runtimeEndpoint?: string;
@@ -186,4 +189,41 @@ async function printOnce(source: ReportSource, { flags, view, host, signal }: Pr
       ? [plegReportJson(report)]
       : plainRows(plainTopRows({ title: source.title, report, rates, view, problem: undefined }));
   for (const line of lines) await host.stdout.writeLine(line, signal);
+}
+
+/** What {@link runTop} needs. */
+interface RunTopOptions {
+  readonly host: CliHost;
+  readonly terminal: Terminal;
+  readonly source: ReportSource;
+  readonly intervalMs: number;
+  readonly view: TopView;
+  /** Aborts when it is to end. */
+  readonly signal: AbortSignal;
+}
+
+/** Shows reports on the terminal until the signal aborts or somebody quits. Rejects when there is not even a first one. */
+async function runTop({ host, terminal, source, intervalMs, view, signal }: RunTopOptions): Promise<void> {
+  const { clock, env } = host;
+  const report = await source.read(signal);
+  const quitting = new AbortController();
+  const ended = AbortSignal.any([signal, quitting.signal]);
+  const withColor = (env['NO_COLOR'] ?? '') === '';
+  const quit = (): void => quitting.abort();
+  using shown = new TopScreen({ terminal, host, title: source.title, report, view, withColor, quit });
+  while (await sleptWell(clock.sleep(intervalMs, ended))) {
+    // Nobody who quits waits for an agent that does not answer.
+    const reading = source.read(ended).then(
+      (newest) => shown.take(newest),
+      (error: unknown) => shown.fail(messageOf(error)),
+    );
+    await abortable(reading, ended).catch(() => undefined);
+  }
+}
+
+async function sleptWell(sleep: Promise<void>): Promise<boolean> {
+  return await sleep.then(
+    () => true,
+    () => false,
+  );
 }

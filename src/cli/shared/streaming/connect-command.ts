@@ -1,9 +1,11 @@
 import { type AgentClient, type Query, withQuery } from '../api/agent-client.js';
 import { readStatus, toApiError } from '../api/api-status.js';
 import { failure } from '../../command-failure.js';
-import { type CommandConnection, type StreamChoice } from './command-connection.js';
-import { openSpdyCommand, SPDY_COMMAND_PROTOCOL } from './spdy-command-client.js';
+import { type CommandConnection, type StreamChoice, readOutcome } from './command-connection.js';
 import { openWebSocket, openWebSocketCommand } from './websocket-command-client.js';
+import { type Duplex } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { SpdyClientSession } from '#base/wire/spdy/spdy-client-session.js';
 
 /** What is to be connected with. */
 export interface CommandTarget {
@@ -41,4 +43,34 @@ export async function connectCommand(client: AgentClient, target: CommandTarget)
     throw failure(`the runtime speaks ${String(protocol)}, and not ${SPDY_COMMAND_PROTOCOL}`);
   }
   return openSpdyCommand(upgrade.socket, choice);
+}
+
+/** The value of X-Stream-Protocol-Version: the first protocol that separates exit codes from failures. */
+const SPDY_COMMAND_PROTOCOL = 'v4.channel.k8s.io';
+
+/** Opens the streams of a command on an upgraded connection, in the order in which Kubernetes' own client does. */
+function openSpdyCommand(socket: Duplex, { stdin, stdout, stderr, tty }: StreamChoice): CommandConnection {
+  const session = new SpdyClientSession(socket);
+  const open = (streamtype: string): ReturnType<SpdyClientSession['open']> => session.open({ streamtype });
+  const error = open('error');
+  error.outbound.end();
+  const input = stdin ? open('stdin') : undefined;
+  const output = stdout ? open('stdout') : undefined;
+  const errors = stderr && !tty ? open('stderr') : undefined;
+  const sizes = tty ? open('resize') : undefined;
+  output?.outbound.end();
+  errors?.outbound.end();
+  input?.inbound.resume();
+  sizes?.inbound.resume();
+  const outcome = text(error.inbound).then(readOutcome, () => undefined);
+  return {
+    stdin: input?.outbound,
+    stdout: output?.inbound,
+    stderr: errors?.inbound,
+    outcome,
+    resize: ({ columns, rows }) => {
+      sizes?.outbound.write(Buffer.from(`${JSON.stringify({ Width: columns, Height: rows })}\n`));
+    },
+    destroy: () => session.destroy(),
+  };
 }

@@ -1,11 +1,11 @@
-import { type Channels } from '#base/channels/publishing-channel.js';
+import { type Channels, type Publisher } from '#base/channels/publishing-channel.js';
 import { lstat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { ApiServer } from '../http/api-server.js';
 import { type ApiPorts, buildApiRouter } from '../objects/api-routes.js';
 import { type ApiRouter } from '../http/api-router.js';
 import { authorizeOwner } from '../access/authorize-owner.js';
-import { nodePageHandlers } from '../node/node-pages.js';
+import { nodePageHandlers, type NodePages } from '../node/node-pages.js';
 import { PodTable } from '../objects/pod-table.js';
 import { ResourceVersions } from '../objects/resource-versions.js';
 import { isRunning } from '../../pods/loop/housekeeping-owner.js';
@@ -20,15 +20,19 @@ import { CreationTimes } from './creation-times.js';
 import { buildHealthChecks } from './health-checks.js';
 import { type AgentHistory } from '../../history/agent-history.js';
 import { serveHistory } from '../../history/serve-history.js';
-import { buildNodePages } from './agent-pages.js';
 import { type AgentFacts, type EndRequest } from '../node/serve-agent.js';
 import {
   startPlegReporter,
   type StartPlegReporterOptions,
 } from '../../telemetry/reports/start-pleg-reporter.js';
-import { type PlegReporter } from '#watch';
+import { type PlegReporter, type CriClient, plegReportJson } from '#watch';
 import { followPods, ServedPods } from './served-pods.js';
 import { SOCKET_NAME } from '../../options/usual-places.js';
+import { type Clock } from '#base/time/clock.js';
+import { type AgentParts } from '../../parts/agent-parts.js';
+import { kubeletConfigPage } from '../../options/kubelet-config/kubelet-config-page.js';
+import { type NodeIdentity } from '../../resources/facts/node-identity.js';
+import { buildUsagePages } from './usage-pages.js';
 
 /** What {@link AgentApi} needs. */
 export interface AgentApiOptions extends ApiPortsOptions {
@@ -195,4 +199,38 @@ async function assertPrivate(folder: string): Promise<void> {
       `--socket: others may write to the folder ${folder}; choose another one`,
     );
   }
+}
+
+/** What {@link buildNodePages} needs. */
+interface NodePagesOptions extends Publisher {
+  readonly options: AgentOptions;
+  readonly parts: AgentParts;
+  readonly metrics: Pick<AgentMetrics, 'metrics' | 'probes'>;
+  readonly identity: NodeIdentity;
+  readonly client: CriClient;
+  readonly plegReporter: Pick<PlegReporter, 'read'>;
+  readonly runtime: { readonly name: string; readonly version: string };
+  /** podloop's. */
+  readonly version: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** How each page about the node is rendered: one line each. */
+function buildNodePages(given: NodePagesOptions): NodePages {
+  const { options, parts, metrics, plegReporter, identity, client, channels, clock, logger } = given;
+  const { cache, paths, closing } = parts;
+  const usage = buildUsagePages({
+    ...{ client, cache, paths, channels, clock, logger },
+    ...{ nodeName: identity.name, ending: closing.signal },
+  });
+  return {
+    '/metrics': (signal) => metrics.metrics(signal),
+    '/metrics/probes': (signal) => metrics.probes(signal),
+    '/debug/pleg': () => plegReportJson(plegReporter.read()),
+    '/configz': () => kubeletConfigPage(options),
+    '/metrics/cadvisor': (signal) => usage.cadvisor(signal),
+    '/metrics/resource': (signal) => usage.resource(signal),
+    '/stats/summary': (signal) => usage.summary(signal),
+  };
 }

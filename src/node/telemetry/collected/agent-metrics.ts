@@ -30,10 +30,10 @@ import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { readOwnMountinfo } from '#base/proc/mountinfo.js';
 import { type AgentParts } from '../../parts/agent-parts.js';
-import { countPods } from './count-pods.js';
-import { listWantedVolumes } from './list-wanted-volumes.js';
+import { countPods, type CountedParts } from './count-pods.js';
 import { watchContainerEnds } from './watch-container-ends.js';
 import { watchPodStarts } from './watch-pod-starts.js';
+import { sourceOf, type VolumeSource } from '../../volumes/volume-kind.js';
 
 /** What {@link AgentMetrics} reads. */
 export interface AgentMetricsOptions {
@@ -169,4 +169,13 @@ function addPods(
     ...{ listen, isOurs: (uid) => isOurs(uid) || workers.isKnown(uid) },
     onEnd: addContainerEndMetrics(registry),
   });
+}
+
+/** The kind of each volume of pods that are wanted and have not ended: emptyDir, configMap … */
+function* listWantedVolumes({ desired, workers }: CountedParts): Iterable<VolumeSource> {
+  for (const pod of desired.all()) {
+    const { uid } = pod.metadata;
+    if (desired.findRejection(uid) !== undefined || workers.isKnownTerminated(uid)) continue;
+    for (const volume of pod.spec.volumes ?? []) yield sourceOf(volume);
+  }
 }
