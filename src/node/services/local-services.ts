@@ -91,7 +91,7 @@ export interface LocalServicesOptions {
   readonly toolPath?: string;
 }
 
-/** What pods are told of the DNS server. */
+/** What pods need to know of the DNS server. */
 export interface PodDns {
   readonly servers: readonly string[];
   readonly domain: string;

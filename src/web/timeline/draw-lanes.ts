@@ -11,7 +11,7 @@ export interface Hit {
   readonly topPx: number;
   readonly bottomPx: number;
   readonly span?: Span;
-  /** Several that stand too close to be told apart; the worst first. */
+  /** Several that are too close to be distinguished; the worst first. */
   readonly marks?: readonly Mark[];
 }
 

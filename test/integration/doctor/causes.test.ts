@@ -12,7 +12,7 @@ import { SickNode } from './sick-node.js';
 
 /** What a cause needs besides its rule. */
 interface Scene {
-  /** Ten pods of one container unless told. */
+  /** (default: ten pods of one container) */
   readonly pods?: SyntheticRuntimeOptions;
   readonly flags?: readonly string[];
   /** Whether the pod that the rule names has to be named by the doctor. */

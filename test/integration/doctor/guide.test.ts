@@ -24,7 +24,7 @@ async function readSources(folder: string): Promise<string> {
   return (await Promise.all(names.map((name) => readFile(`${folder}/${name}`, 'utf8')))).join('\n');
 }
 
-/** Why a node is not ready, in the kubelet's words, when everything is wrong of which the runtime's state can tell. */
+/** Why a node is not ready, in the kubelet's words, if everything is wrong that the runtime's state can show. */
 async function sayWhyNotReady(): Promise<string[]> {
   const clock = new FakeClock();
   const stop = new AbortController();
