@@ -136,6 +136,16 @@ describe('an incident', () => {
     expect(opened).toEqual([1, 2]);
   });
 
+  it('ends with what lasts for days where that ends last', () => {
+    const { examine } = setUp();
+    examine(5_000, aFinding('ListHangs'));
+    examine(5_000, aFinding('CrashLoops'));
+    examine(5_000);
+    const { closed } = examine(3 * MINUTE);
+    expect(closed!.findings.map(({ code }) => code)).toEqual(['ListHangs', 'CrashLoops']);
+    expect(closed!.endedAt).toBe(closed!.findings[1]!.endedAt);
+  });
+
   it('names what is missing of it, once', () => {
     const { book, examine } = setUp();
     expect(book.noteGap('the disk is full')).toBeUndefined();
@@ -172,5 +182,6 @@ it('at most one incident is open, and each ends after all of its findings, whate
         expect(book.open?.id).toBe(openId);
       }
     }),
+    { numRuns: 2_000 },
   );
 });

@@ -168,7 +168,11 @@ export class IncidentBook {
     const lastMs = Math.max(Date.parse(incident.beganAt), ...ends);
     if (nowMs - lastMs < TAIL_MS) return undefined;
     this.#open = undefined;
-    this.#last = { ...incident, state: 'over', endedAt: toTime(lastMs) };
+    // One that lasts for days may have ended meanwhile, after all others.
+    const ended = incident.findings.flatMap(({ endedAt }) =>
+      endedAt === undefined ? [] : [Date.parse(endedAt)],
+    );
+    this.#last = { ...incident, state: 'over', endedAt: toTime(Math.max(lastMs, ...ended)) };
     return this.#last;
   }
 }
