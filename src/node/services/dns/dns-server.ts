@@ -8,6 +8,7 @@
  * @module
  */
 import { createSocket, type RemoteInfo, type Socket as UdpSocket } from 'node:dgram';
+import { setMaxListeners } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { linkAbort } from '#base/async/linked-abort.js';
 import { type Clock } from '#base/time/clock.js';
@@ -68,6 +69,8 @@ export class DnsServer {
     this.#udp = createSocket({ type: options.address.includes(':') ? 'udp6' : 'udp4' });
     this.#tcp = createServer((socket) => this.#serve(socket));
     this.#tcp.maxConnections = MAX_TCP_CLIENTS;
+    // One for each question that waits, which are bounded.
+    setMaxListeners(0, this.#ending.signal);
   }
 
   /** Begins to listen at the address, over UDP and TCP; rejects with the system's error, with nothing left. */
