@@ -96,7 +96,7 @@ interface Read {
   readonly data: readonly unknown[];
 }
 const readAnswer = (packet: Buffer): Read => {
-  const { id, rcode, answers = [] } = decode(packet) as Packet & { readonly rcode: string };
+  const { id, rcode, answers = [] } = decode(packet) as unknown as Packet & { readonly rcode: string };
   return { id: id!, rcode, data: answers.map((answer) => ('data' in answer ? answer.data : undefined)) };
 };
 

@@ -23,6 +23,7 @@ import { addProbeMetrics, addProbeStats } from '../metrics/probe-metrics.js';
 import { addProcessMetrics, addProcessStartTime, readProcessFacts } from '../metrics/process-metrics.js';
 import { addRelistMetrics } from '../metrics/relist-metrics.js';
 import { addRuntimeOperationMetrics } from '../metrics/runtime-operation-metrics.js';
+import { addServiceMetrics } from '../metrics/service-metrics.js';
 import { addStartMetrics } from '../metrics/start-metrics.js';
 import { addVolumeMetrics } from '../metrics/volume-metrics.js';
 import { findCgroupMounts } from '#base/proc/cgroups/cgroup-mounts.js';
@@ -43,6 +44,7 @@ export interface AgentMetricsOptions {
     | 'workers'
     | 'loop'
     | 'desired'
+    | 'services'
     | 'probes'
     | 'mounter'
     | 'pullRecords'
@@ -147,13 +149,14 @@ function addPods(
   { parts, clock, logger }: AgentMetricsOptions,
   countMirrors: () => number,
 ): void {
-  const { workers, loop, desired, mounter, pullRecords, pullProgress } = parts;
+  const { workers, loop, desired, mounter, pullRecords, pullProgress, services } = parts;
   const isOurs = (uid: string): boolean => desired.has(uid);
   addPodCountMetrics(registry, () => ({ ...countPods(parts), mirrors: countMirrors() }));
   addPodWorkerMetrics(registry, { workers: () => workers.stats, loop: () => loop.state() });
   addAdmissionMetrics(registry);
   addStartMetrics(registry);
   addImageMetrics(registry, () => ({ ...pullRecords.counts, ...pullProgress.bytes }));
+  addServiceMetrics(registry, () => services.report());
   addVolumeMetrics(registry, {
     isKnown: (uid) => workers.isKnown(uid),
     wanted: () => listWantedVolumes(parts),

@@ -20,6 +20,7 @@ import { MetricsRegistry } from '../registry/metrics-registry.js';
 import { addPodCountMetrics, type WorkingPod } from './pod-count-metrics.js';
 import { addPodStartMetrics } from './pod-start-metrics.js';
 import { addPodWorkerMetrics } from './pod-worker-metrics.js';
+import { addServiceMetrics } from './service-metrics.js';
 import { addStartMetrics } from './start-metrics.js';
 import { Channels } from '#base/channels/publishing-channel.js';
 
@@ -148,6 +149,34 @@ describe('the metrics of images', () => {
       'podloop_image_pull_fetched_bytes',
     ];
     expect(progress.map((each) => read(each))).toEqual([2, 90, 40]);
+  });
+});
+
+describe('the metrics of Services', () => {
+  it('count them, and questions to the DNS server by what became of them', async () => {
+    const dns = {
+      answered: 5,
+      forwarded: 4,
+      failed: 3,
+      refused: 2,
+      dropped: 1,
+      servers: [],
+      domain: 'cluster.local',
+    };
+    addServiceMetrics(registry, () => ({ services: 2, proxied: 6, dns }));
+    const read = await scrape(registry);
+    expect([read('podloop_services'), read('podloop_service_proxies')]).toEqual([2, 6]);
+    const results = ['answered', 'forwarded', 'failed', 'refused', 'dropped'];
+    expect(results.map((result) => read('podloop_dns_queries_total', { result }))).toEqual([5, 4, 3, 2, 1]);
+  });
+
+  it('are missing where none can be served', async () => {
+    addServiceMetrics(registry, () => undefined);
+    const read = await scrape(registry);
+    expect([read('podloop_services'), read('podloop_dns_queries_total', { result: 'failed' })]).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 });
 
