@@ -16,14 +16,14 @@ export function addServiceMetrics(registry: MetricsRegistry, read: () => Service
   const counts = registry.oncePerScrape(read);
   registry.readGauge(
     { name: 'podloop_services', help: 'Services that this agent serves without a control plane.' },
-    () => counts()?.services,
+    () => counts()?.services ?? 0,
   );
   registry.readGauge(
     {
       name: 'podloop_service_proxies',
       help: 'Ports of Services whose connections the agent itself carries, as the machine has no nft.',
     },
-    () => counts()?.proxied,
+    () => counts()?.proxied ?? 0,
   );
   registry.readCounter(
     {
@@ -33,7 +33,7 @@ export function addServiceMetrics(registry: MetricsRegistry, read: () => Service
     },
     () => {
       const { dns } = counts() ?? {};
-      return dns && RESULTS.map((result) => ({ labels: { result }, value: dns[result] }));
+      return RESULTS.map((result) => ({ labels: { result }, value: dns?.[result] ?? 0 }));
     },
   );
 }

@@ -170,12 +170,11 @@ describe('the metrics of Services', () => {
     expect(results.map((result) => read('podloop_dns_queries_total', { result }))).toEqual([5, 4, 3, 2, 1]);
   });
 
-  it('are missing where none can be served', async () => {
+  it('are zero where none can be served', async () => {
     addServiceMetrics(registry, () => undefined);
     const read = await scrape(registry);
     expect([read('podloop_services'), read('podloop_dns_queries_total', { result: 'failed' })]).toEqual([
-      undefined,
-      undefined,
+      0, 0,
     ]);
   });
 });
