@@ -77,6 +77,18 @@ function measureHouse(repository) {
       aim: '0',
       limit: 0,
     },
+    {
+      name: 'files that name an option, but for the folder of its row (median)',
+      value: medianOf(countOptionUsers(files)),
+      aim: '1',
+      limit: 2,
+    },
+    {
+      name: 'files that name a metric (mean)',
+      value: meanOf(countMetricUsers(files)),
+      aim: '<= 1.1',
+      limit: 1.1,
+    },
     ...measurePackage(repository),
   ];
 }
@@ -87,6 +99,39 @@ const BORDER_LIMIT = 0;
 const SINGLE_LIMIT = 36;
 const NAMES_LIMIT = 10;
 const WORDS_LIMIT = 6;
+
+/**
+ * For each option of an agent, the files that name it beside the folder of the options: where it is used. Only names of several
+ * words, as others mean something else, too.
+ */
+function countOptionUsers(files) {
+  const isTable = (file) => file.startsWith('node/options/');
+  const rows = [...files].filter(([file]) => isTable(file) && /-options\.ts$/.test(file));
+  const keys = rows.flatMap(([, text]) =>
+    [...text.matchAll(/^  ([a-z]+[A-Z]\w*): \{$/gm)].map(([, key]) => key),
+  );
+  const others = [...files].filter(([file]) => !isTable(file)).map(([, text]) => new Set(text.match(/\w+/g)));
+  return [...new Set(keys)].map((key) => others.filter((words) => words.has(key)).length);
+}
+
+/** For each metric, the files that name it: where it is registered and counted, and who else reads it. */
+function countMetricUsers(files) {
+  const names = [...files].flatMap(([file, text]) =>
+    file.startsWith('node/telemetry/metrics/')
+      ? [...text.matchAll(/name: '((?:podloop|kubelet)_\w+)'/g)].map(([, name]) => name)
+      : [],
+  );
+  const texts = [...files.values()];
+  return [...new Set(names)].map((name) => texts.filter((text) => text.includes(`'${name}'`)).length);
+}
+
+function medianOf(numbers) {
+  return [...numbers].sort((a, b) => a - b)[numbers.length >> 1];
+}
+
+function meanOf(numbers) {
+  return Math.round((100 * numbers.reduce((sum, each) => sum + each, 0)) / numbers.length) / 100;
+}
 
 /** Hand-written files that are no tests, by their path below src. */
 function readSources(folder) {

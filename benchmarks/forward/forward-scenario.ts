@@ -29,7 +29,7 @@ export const FORWARD: Scenario = {
       placeholder: 'N',
       about: 'of direct connections and of forwarded ones, in turns',
       short: '10',
-      full: '40',
+      full: '160',
     },
   ],
   run: async ({ setting, progress, signal }) => {

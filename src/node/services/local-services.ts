@@ -335,7 +335,11 @@ export class LocalServices {
     this.#names = this.#computeNames();
     const routes = toServiceRoutes(this.#endpoints, this.#record.services);
     const isSame = isDeepStrictEqual(routes, this.#applied);
-    if (isSame && (!this.#hasLink || (await network.isIntact()))) return;
+    if (isSame && (!this.#hasLink || (await network.isIntact()))) {
+      // A port that another program had may be free by now.
+      await this.#proxies.apply(toListeners(routes, network.kind));
+      return;
+    }
     if (services.length > 0 || this.#dns !== undefined) {
       const range = this.#range();
       const proxied = network.kind === 'proxy' ? routes.map(({ address }) => address) : [];
