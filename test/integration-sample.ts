@@ -5,16 +5,15 @@
  * @module
  */
 import { createHash } from 'node:crypto';
+import { sampleSpecs } from './e2e/spec-choice.js';
 
 /** Of the files, in percent. */
 export const SAMPLE_PERCENT = 40;
 
 /** The files of a sample, in their order; at least one of any number of files. */
 export function sampleFiles(files: readonly string[], seed: string): readonly string[] {
-  const drawn = new Map(
-    files.map((file) => [file, createHash('sha256').update(`${seed} ${file}`).digest('hex')] as const),
-  );
   const count = Math.ceil((files.length * SAMPLE_PERCENT) / 100);
-  const chosen = new Set([...files].sort((a, b) => (drawn.get(a)! < drawn.get(b)! ? -1 : 1)).slice(0, count));
+  const number = createHash('sha256').update(seed).digest().readUInt32BE(0);
+  const chosen = new Set(sampleSpecs([...files].sort(), count, number));
   return files.filter((file) => chosen.has(file));
 }

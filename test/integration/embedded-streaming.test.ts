@@ -6,6 +6,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findFreePort } from '#support/clients/tcp-client.js';
 import { ChannelClient } from '#support/clients/channel-client.js';
 import { SpdyClient } from '#support/clients/spdy-client.js';
 import { EmbeddedNode, HOST_IMAGE, ISOLATIONS, logLines, until } from './embedded-node.js';
@@ -281,12 +282,4 @@ function isThere(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

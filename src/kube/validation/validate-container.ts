@@ -1,14 +1,16 @@
-import { type Container, type ContainerPort, type EphemeralContainer } from '../container/container.js';
+import { type Container, type ContainerPort } from '../container/container.js';
 import { DEFAULT_GRACE_SECONDS } from '../pod/default-grace.js';
 import { type Draft, entriesOf } from '../fields/draft.js';
 import { type FieldPath } from '../fields/field-path.js';
-import { duplicate, forbidden, invalid, required, notFound } from '../fields/field-problem.js';
+import { duplicate, forbidden, invalid } from '../fields/field-problem.js';
 import { checkIp, checkLabel, checkNoNul, checkPortName, checkPortNumber } from './name-rules.js';
 import { type PodSpec } from '../pod/pod.js';
 import { type ProblemList } from './problem-list.js';
 import { validateEnv } from './validate-env.js';
+import { validateEphemeralContainer } from './validate-ephemeral-container.js';
 import { validateLifecycle, validateProbe } from './validate-probe.js';
 import { validateResources } from './validate-resources.js';
+import { validateRestartRules } from './validate-restart-rules.js';
 import { validateContainerSecurity } from './validate-security.js';
 import { validateVolumeMounts } from './validate-volume.js';
 
@@ -166,70 +168,5 @@ function validateHostPorts(
     const key = `${port.protocol ?? 'TCP'}/${port.hostIP ?? ''}/${hostPort}`;
     if (taken.has(key)) list.add(duplicate([...path, 'ports', index, 'hostPort'], key));
     taken.add(key);
-  }
-}
-
-/** Kubernetes' limits. */
-const MAX_RESTART_RULES = 20;
-const MAX_EXIT_CODES = 255;
-
-/** Validates the restart policy of a regular or an init container. */
-function validateRestartRules(
-  { restartPolicy, restartPolicyRules }: Draft<Container>,
-  path: FieldPath,
-  list: ProblemList,
-): void {
-  const place = [...path, 'restartPolicyRules'];
-  const rules = entriesOf(restartPolicyRules);
-  if (rules.length > 0 && restartPolicy === undefined)
-    list.add(
-      required([...path, 'restartPolicy'], 'a container with restartPolicyRules needs one of its own'),
-    );
-  if (rules.length > MAX_RESTART_RULES)
-    list.add(invalid(place, rules.length, `use at most ${MAX_RESTART_RULES} rules`));
-  for (const [index, { exitCodes }] of rules) {
-    const { length } = entriesOf(exitCodes?.values);
-    if (length > MAX_EXIT_CODES)
-      list.add(invalid([...place, index, 'exitCodes', 'values'], length, `use at most ${MAX_EXIT_CODES}`));
-  }
-}
-
-/** Fields that make no sense for a container that joins a pod late and is started once. */
-const FORBIDDEN = [
-  'ports',
-  'resources',
-  'resizePolicy',
-  'restartPolicy',
-  'restartPolicyRules',
-  'livenessProbe',
-  'readinessProbe',
-  'startupProbe',
-  'lifecycle',
-] as const satisfies readonly (keyof EphemeralContainer)[];
-
-const NOT_FOR_IT = 'cannot be set for an Ephemeral Container';
-
-/**
- * Validates an ephemeral container beyond the rules for all containers. `targets` are the names of the
- * others.
- */
-function validateEphemeralContainer(
-  container: Draft<EphemeralContainer>,
-  targets: ReadonlySet<string>,
-  path: FieldPath,
-  list: ProblemList,
-): void {
-  for (const field of FORBIDDEN) {
-    if (container[field] !== undefined) list.add(forbidden([...path, field], NOT_FOR_IT));
-  }
-  for (const [index, mount] of entriesOf(container.volumeMounts)) {
-    for (const field of ['subPath', 'subPathExpr'] as const) {
-      if (mount[field] === undefined) continue;
-      list.add(forbidden([...path, 'volumeMounts', index, field], NOT_FOR_IT));
-    }
-  }
-  const { targetContainerName: target } = container;
-  if (target !== undefined && !targets.has(target)) {
-    list.add(notFound([...path, 'targetContainerName'], target));
   }
 }

@@ -335,12 +335,14 @@ export class LocalServices {
     this.#names = this.#computeNames();
     const routes = toServiceRoutes(this.#endpoints, this.#record.services);
     const isSame = isDeepStrictEqual(routes, this.#applied);
-    if (isSame && (!this.#hasLink || (await network.isIntact()))) {
-      // A port that another program had may be free by now.
-      await this.#proxies.apply(toListeners(routes, network.kind));
-      return;
-    }
-    if (services.length > 0 || this.#dns !== undefined) {
+    if (!isSame || (this.#hasLink && !(await network.isIntact()))) await this.#lead(network, routes);
+    // Also where nothing has changed: a port that another program had may be free by now.
+    await this.#proxies.apply(toListeners(routes, network.kind));
+  }
+
+  /** Makes the kernel's part of these routes. */
+  async #lead(network: ServiceNetwork, routes: readonly ServiceRoute[]): Promise<void> {
+    if (this.#services().length > 0 || this.#dns !== undefined) {
       const range = this.#range();
       const proxied = network.kind === 'proxy' ? routes.map(({ address }) => address) : [];
       const dns = this.#dns === undefined ? [] : [dnsAddressOf(range)];
@@ -354,7 +356,6 @@ export class LocalServices {
     }
     await this.#forgetFlows(routes);
     this.#applied = routes;
-    await this.#proxies.apply(toListeners(routes, network.kind));
   }
 
   async #applyTable(routes: readonly ServiceRoute[], dnsInstead?: string): Promise<void> {

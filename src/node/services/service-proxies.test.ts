@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { quietPort } from '#support/clients/quiet-port.js';
+import { findFreePort } from '#support/clients/tcp-client.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { type ProxyListener, ServiceProxies } from './service-proxies.js';
 import { type RouteTarget } from './service-routes.js';
@@ -96,7 +96,7 @@ class UdpClient {
 describe('connections that are carried to Services', () => {
   it('go to each target in turn, and end one side after the other', async () => {
     const [one, two] = [await tcpPod('one'), await tcpPod('two')];
-    const port = await quietPort();
+    const port = await findFreePort();
     await proxies.apply([listenerAt(port, { targets: [one, two] })]);
     const answers = [await ask(port), await ask(port), await ask(port), await ask(port)];
     expect(answers).toEqual(['one: hello', 'two: hello', 'one: hello', 'two: hello']);
@@ -106,15 +106,15 @@ describe('connections that are carried to Services', () => {
 
   it('of one client stay at one target where the Service wants that', async () => {
     const targets = [await tcpPod('one'), await tcpPod('two'), await tcpPod('three')];
-    const port = await quietPort();
+    const port = await findFreePort();
     await proxies.apply([listenerAt(port, { targets, byClient: true })]);
     const answers = new Set([await ask(port), await ask(port), await ask(port)]);
     expect(answers.size).toBe(1);
   });
 
   it('go to the next target when one has just gone, and are reset when all have', async () => {
-    const [gone, there] = [{ address: LOOPBACK, port: await quietPort() }, await tcpPod('there')];
-    const [port, lost] = [await quietPort(), await quietPort()];
+    const [gone, there] = [{ address: LOOPBACK, port: await findFreePort() }, await tcpPod('there')];
+    const [port, lost] = [await findFreePort(), await findFreePort()];
     await proxies.apply([
       listenerAt(port, { targets: [gone, there] }),
       listenerAt(lost, { targets: [gone, gone] }),
@@ -125,7 +125,7 @@ describe('connections that are carried to Services', () => {
 
   it('stay where they are when targets change, which new ones follow', async () => {
     const [one, two] = [await tcpPod('one'), await tcpPod('two')];
-    const port = await quietPort();
+    const port = await findFreePort();
     await proxies.apply([listenerAt(port, { targets: [one] })]);
     const socket = connect({ host: LOOPBACK, port, allowHalfOpen: true });
     const answer = text(socket);
@@ -139,7 +139,7 @@ describe('connections that are carried to Services', () => {
 
   it('end with their listener, whose port is free then', async () => {
     const one = await tcpPod('one');
-    const port = await quietPort();
+    const port = await findFreePort();
     await proxies.apply([listenerAt(port, { targets: [one] })]);
     const socket = connect({ host: LOOPBACK, port }).on('error', () => undefined);
     await once(one.server, 'connection');
@@ -157,7 +157,7 @@ describe('a listener that cannot be', () => {
     const taken = createServer().listen(0, LOOPBACK);
     await once(taken, 'listening');
     const busy = (taken.address() as AddressInfo).port;
-    const free = await quietPort();
+    const free = await findFreePort();
     const wanted = [
       listenerAt(busy, { name: 'busy', targets: [one] }),
       listenerAt(free, { name: 'free', targets: [one] }),
@@ -182,7 +182,7 @@ describe('packets that are carried to Services', () => {
 
   it('of one client go to one target and back until it is silent for a minute', async () => {
     const [one, two] = [await udpPod('one'), await udpPod('two')];
-    const port = await quietPort();
+    const port = await findFreePort();
     await proxies.apply([udpAt(port, [one, two])]);
     const [client, other] = [new UdpClient(), new UdpClient()];
     expect(await client.ask(port, 'a')).toBe('one: a');
@@ -199,7 +199,7 @@ describe('packets that are carried to Services', () => {
 
   it('go to another target once theirs is gone', async () => {
     const [one, two] = [await udpPod('one'), await udpPod('two')];
-    const port = await quietPort();
+    const port = await findFreePort();
     await proxies.apply([udpAt(port, [one, two])]);
     const client = new UdpClient();
     expect(await client.ask(port, 'a')).toBe('one: a');
@@ -209,7 +209,7 @@ describe('packets that are carried to Services', () => {
 
   it('are taken as an answer only from the target itself', async () => {
     const one = await udpPod('one');
-    const port = await quietPort();
+    const port = await findFreePort();
     await proxies.apply([udpAt(port, [one])]);
     const client = new UdpClient();
     expect(await client.ask(port, 'a')).toBe('one: a');

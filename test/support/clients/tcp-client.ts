@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 
 /** An answer, whole. */
 export interface PortAnswer {
@@ -51,12 +51,23 @@ export class RawClient implements Disposable {
   }
 }
 
-/** A port at which nobody listened a moment ago. */
+const [FIRST_PORT, LAST_PORT] = [20_000, 32_000];
+
+/**
+ * A port at which nobody listened a moment ago, below those that the kernel gives to connections: so that no connection of
+ * a test that runs beside this one takes it meanwhile.
+ */
 export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = FIRST_PORT + Math.floor(Math.random() * (LAST_PORT - FIRST_PORT));
+    const server = createServer();
+    const isFree = await Promise.race([
+      once(server.listen(port, '127.0.0.1'), 'listening').then(() => true),
+      once(server, 'error').then(() => false),
+    ]).catch(() => false);
+    if (!isFree) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }

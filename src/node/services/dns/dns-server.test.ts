@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { decode, encode, type Packet } from 'dns-packet';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { quietPort } from '#support/clients/quiet-port.js';
+import { findFreePort } from '#support/clients/tcp-client.js';
 import { aService, anEndpointPod } from '#support/builders/service-builder.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { computeServiceEndpoints } from '../service-endpoints.js';
@@ -51,7 +51,7 @@ class Upstream implements AsyncDisposable {
   }
 
   async listen(): Promise<this> {
-    this.#udp.bind(await quietPort(), LOOPBACK);
+    this.#udp.bind(await findFreePort(), LOOPBACK);
     await once(this.#udp, 'listening');
     this.#tcp.listen(this.port, LOOPBACK);
     await once(this.#tcp, 'listening');
@@ -110,7 +110,7 @@ const started: AsyncDisposable[] = [];
 
 async function start(changes: Partial<DnsServerOptions> = {}): Promise<void> {
   server = await DnsServer.start({
-    ...{ address: LOOPBACK, port: await quietPort(), clock, names: () => NAMES, isAllowed: () => true },
+    ...{ address: LOOPBACK, port: await findFreePort(), clock, names: () => NAMES, isAllowed: () => true },
     servers: () => [{ address: LOOPBACK, port: upstream.port }],
     ...changes,
   });
