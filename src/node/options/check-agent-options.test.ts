@@ -24,6 +24,9 @@ describe('the names and settings that pods are given', () => {
       { allowedUnsafeSysctls: ['net.*', 'vm.*'] },
       '--allowed-unsafe-sysctls: "vm.*": is not known to be of a namespace',
     ],
+    [{ podCidr: '10.88.0.0' }, '--pod-cidr: "10.88.0.0": must be a network such as 10.88.0.0/16'],
+    [{ podCidr: '10.88.0.0/33' }, '--pod-cidr: "10.88.0.0/33": must be'],
+    [{ podCidr: '10.88.0.0/16,' }, '--pod-cidr: "10.88.0.0/16,": must be'],
     [{ allowedUnsafeSysctls: ['*'] }, '--allowed-unsafe-sysctls: "*": '],
   ])('are refused when they are wrong: %j', (given, message) => {
     expect(() => resolveAgentOptions(given)).toThrow(message);

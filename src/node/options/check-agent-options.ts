@@ -8,6 +8,7 @@ import { checkCgroupRoot } from '../runtime/config/pod-cgroup-names.js';
 import { messageOf } from '#base/errors/errors.js';
 import { formatGoDuration } from '#base/time/go-duration.js';
 import { splitNodeIps } from '#base/wire/node-ip.js';
+import { findNetworksProblem } from './kubelet-config/config-rules.js';
 import { type AgentOptions } from './agent-options.js';
 import { findPolicyProblem } from './read-node-policy.js';
 import { findReserveProblem } from './reserve-options.js';
@@ -40,6 +41,7 @@ export function findOptionProblem(options: AgentOptions): string | undefined {
     findWrongSuite(options),
     findWrongListener('--healthz-bind-address', options.healthzBindAddress),
     findWrongUrl(options),
+    findWrongPodCidr(options),
     findWrongSocket(options),
     findWrongHeaders(options),
     findWrongCgroupRoot(options),
@@ -125,6 +127,11 @@ function findWrongAddress({ nodeIp }: AgentOptions): string | undefined {
   const families = new Set(ips.map((ip) => isIP(ip)));
   if (families.size === ips.length) return undefined;
   return `--node-ip: ${JSON.stringify(nodeIp)} is neither one address nor one of IPv4 and one of IPv6`;
+}
+
+function findWrongPodCidr({ podCidr }: AgentOptions): string | undefined {
+  const problem = findNetworksProblem(podCidr);
+  return problem === undefined ? undefined : `--pod-cidr: ${JSON.stringify(podCidr)}: ${problem}`;
 }
 
 function findWrongListener(flag: string, address: string): string | undefined {

@@ -11,6 +11,8 @@ export interface ImageAndLogOptions {
   readonly imageGcHighThreshold: number;
   readonly imageGcLowThreshold: number;
   readonly imageMinimumGcAgeMs: number;
+  /** Zero: images are removed only when the disk fills. */
+  readonly imageMaximumGcAgeMs: number;
   readonly containerLogMaxSizeBytes: number;
   readonly containerLogMaxFiles: number;
   readonly containerLogMonitorIntervalMs: number;
@@ -93,6 +95,14 @@ export const IMAGE_AND_LOG_OPTIONS: OptionsTable<ImageAndLogOptions> = {
     field: 'imageMinimumGCAge',
     fromConfig: (config) => config.imageMinimumGCAgeMs,
     doc: 'Minimum age of an image, counted from its pull, before it may be removed',
+  },
+  imageMaximumGcAgeMs: {
+    type: 'duration',
+    default: 0,
+    flag: '',
+    field: 'imageMaximumGCAge',
+    fromConfig: (config) => config.imageMaximumGCAgeMs,
+    doc: 'How long an image that the agent has pulled may be unused before it is removed, however empty the disk is; 0 for no limit',
   },
   containerLogMaxSizeBytes: {
     type: 'size',

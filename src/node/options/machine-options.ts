@@ -1,10 +1,11 @@
 import { type OptionsTable } from './options-table.js';
 
-/** The options for machines on which the agent refuses to start. */
+/** The options for what the agent demands of the machine, and sets on it. */
 export interface MachineOptions {
   readonly failSwapOn: boolean;
   readonly failCgroupV1: boolean;
   readonly protectKernelDefaults: boolean;
+  readonly makeIptablesUtilChains: boolean;
 }
 
 /** The rows of {@link MachineOptions}. */
@@ -35,5 +36,14 @@ export const MACHINE_OPTIONS: OptionsTable<MachineOptions> = {
     field: 'protectKernelDefaults',
     fromConfig: (config) => config.protectKernelDefaults,
     doc: 'Refuse to start on a machine whose kernel has other settings than a kubelet gives it; podloop changes none',
+  },
+  makeIptablesUtilChains: {
+    type: 'switch',
+    default: false,
+    flag: '--make-iptables-util-chains',
+    group: 'Node and resources',
+    field: 'makeIPTablesUtilChains',
+    fromConfig: (config) => config.makeIPTablesUtilChains,
+    doc: 'Make the kubelet’s chains of iptables, KUBE-IPTABLES-HINT and KUBE-FIREWALL, for network plugins that rely on them',
   },
 };

@@ -20,6 +20,8 @@ export interface NodeOptions {
   readonly fileCheckFrequencyMs: number;
   readonly httpCheckFrequencyMs: number;
   readonly runtimeRequestTimeoutMs: number;
+  /** Not above 0: nothing is measured. */
+  readonly volumeStatsAggPeriodMs: number;
 }
 
 const SECOND = 1_000;
@@ -156,5 +158,14 @@ export const NODE_OPTIONS: OptionsTable<NodeOptions> = {
     field: 'runtimeRequestTimeout',
     fromConfig: (config) => config.runtimeRequestTimeoutMs,
     doc: 'Timeout of CRI calls, except those that take as long as their work, such as pulls, execs and stops',
+  },
+  volumeStatsAggPeriodMs: {
+    type: 'duration',
+    default: MINUTE,
+    flag: '--volume-stats-agg-period',
+    group: 'Node and resources',
+    field: 'volumeStatsAggPeriod',
+    fromConfig: (config) => config.volumeStatsAggPeriodMs,
+    doc: 'How often the disk usage of volumes is measured; a negative value for never',
   },
 };

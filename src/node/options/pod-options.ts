@@ -24,6 +24,8 @@ export interface PodOptions {
   readonly clusterDomain: string;
   /** Undefined for pods on the bridge of the runtime in the box. */
   readonly podDns: boolean | undefined;
+  /** Networks with commas between them; empty for what the runtime chooses. */
+  readonly podCidr: string;
   /** Empty for a range that no route overlaps. */
   readonly serviceCidr: string;
   readonly seccompDefault: boolean;
@@ -162,6 +164,16 @@ export const POD_OPTIONS: OptionsTable<PodOptions> = {
     flag: '--pod-dns',
     group: 'Pods and manifests',
     doc: 'Answer pods with dnsPolicy ClusterFirst the names of Services, without a cluster',
+  },
+  podCidr: {
+    type: 'text',
+    default: '',
+    defaultText: 'what the runtime chooses',
+    flag: '--pod-cidr',
+    group: 'Pods and manifests',
+    field: 'podCIDR',
+    fromConfig: (config) => config.podCIDR,
+    doc: 'Range of the addresses of pods, without a cluster; in a cluster the control plane assigns one',
   },
   serviceCidr: {
     type: 'text',

@@ -169,8 +169,8 @@ export async function buildActingParts(given: ActingPartsOptions) {
     ...{ folder: claimsFolder, clock, logger },
     isUsed: async (path) => marks.isUsedByOther('', await realpath(path).catch(() => path)),
   });
-  const volumes = buildVolumes({
-    mounter,
+  const { volumes, claimUsages } = buildVolumes({
+    ...{ mounter, statsPeriodMs: options.volumeStatsAggPeriodMs },
     ...{ ...common, policy, events, objects, podsFolder: paths.podsDir },
     memoryBytes: () => room.current().memoryBytes,
     downwardFacts: (pod) => computeDownwardFacts(pod, [], downwardNode()),
@@ -291,6 +291,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
       mounter,
       localClaims,
       volumes,
+      claimUsages,
       node,
       memory,
       probes,

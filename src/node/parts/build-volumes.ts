@@ -22,7 +22,9 @@ import { type FolderCounts } from '../volumes/folder-counts.js';
 import { findLookPlace, type LookPlace } from '../volumes/find-look-place.js';
 import { HostPath } from '../volumes/host-path.js';
 import { type ToolMounter } from '../volumes/mounter.js';
+import { countInodes, measureFolder } from '../volumes/measure-folder.js';
 import { PodVolumes } from '../volumes/pod-volumes.js';
+import { ClaimUsages } from '../resources/stats/claim-usages.js';
 import { type PodEvictor } from '../resources/eviction/pods/pod-evictor.js';
 
 /** What {@link buildVolumes} needs. */
@@ -43,6 +45,8 @@ export interface VolumesOptions extends Publisher {
   readonly claimsFolder: string;
   /** The API server; without it there are no tokens, and no claims but those of this node. */
   readonly cluster?: ServiceAccountTokenSource & VolumeClaimSource;
+  /** How often claimed volumes are measured, in milliseconds; not above 0: never. */
+  readonly statsPeriodMs: number;
   readonly events: PodEventRecorder;
   /** What a pod waited for is available. */
   readonly onReady: (podUid: string) => void;
@@ -50,10 +54,13 @@ export interface VolumesOptions extends Publisher {
   readonly logger: Logger;
 }
 
-/** Builds the volumes of pods, of every kind that this node supports. */
-export function buildVolumes(given: VolumesOptions): PodVolumes {
+/** Builds the volumes of pods, of every kind that this node supports, and what measures the claimed ones. */
+export function buildVolumes(given: VolumesOptions): {
+  readonly volumes: PodVolumes;
+  readonly claimUsages: ClaimUsages;
+} {
   const { podsFolder, mounter, policy, objects, downwardFacts, memoryBytes, events, onReady } = given;
-  const { canMountRecursivelyReadOnly, localClaims, claimsFolder, cluster } = given;
+  const { canMountRecursivelyReadOnly, localClaims, claimsFolder, cluster, statsPeriodMs } = given;
   const { channels, clock, logger } = given;
   const allowed = policy.allowedHostPaths && new AllowedHostPaths(policy.allowedHostPaths);
   const findPlace = async (path: string): Promise<LookPlace> => findLookPlace(path, await readOwnMounts());
@@ -72,7 +79,13 @@ export function buildVolumes(given: VolumesOptions): PodVolumes {
   const ownPaths = [{ path: claimsFolder, readOnly: false }];
   const own = new HostPath({ looks, allowed: allowed && new AllowedHostPaths(ownPaths) });
   const ofNode = new ClaimedVolumes({ claims: localClaims, hostPath: own, marks, events });
-  return new PodVolumes({
+  const claimUsages = new ClaimUsages({
+    ...{ looks, clock, periodMs: statsPeriodMs },
+    claimed: () => ({ ofNode: ofNode.list(), ofCluster: ofCluster?.list() ?? [] }),
+    measureFolder: async (path, signal) => measureFolder(path, signal, channels),
+    countInodes: async (path, signal) => countInodes(path, signal, channels),
+  });
+  const volumes = new PodVolumes({
     ...{ ...ports, podsFolder, events, channels, clock, logger, onReady, canMountRecursivelyReadOnly },
     kinds: {
       ...{ emptyDir, hostPath },
@@ -84,6 +97,7 @@ export function buildVolumes(given: VolumesOptions): PodVolumes {
       ...(ofCluster && { ephemeral: ofCluster }),
     },
   });
+  return { volumes, claimUsages };
 }
 
 /** What {@link buildVolumeLimits} needs. */

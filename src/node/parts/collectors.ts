@@ -86,6 +86,7 @@ export function buildCollectors(given: CollectorsOptions): Collectors {
         highThresholdPercent: options.imageGcHighThreshold,
         lowThresholdPercent: options.imageGcLowThreshold,
         minAgeMs: options.imageMinimumGcAgeMs,
+        maxAgeMs: options.imageMaximumGcAgeMs,
       },
     }),
   };

@@ -5,6 +5,8 @@ import { recordProbeFailures } from '../telemetry/reports/probe-events.js';
 import { logFailedCalls } from '../telemetry/reports/log-failed-calls.js';
 import { logHealthChanges } from '../telemetry/reports/log-health-changes.js';
 import { notifyProbes } from '../telemetry/reports/notify-probes.js';
+import { PodRangeReporter } from '../runtime/pod-range-reporter.js';
+import { runIptables, UtilityChains } from '../resources/network/utility-chains.js';
 import { OomWatcher } from '../resources/oom/oom-watcher.js';
 import { type AgentParts } from './agent-parts.js';
 import { followPodsOfWorkloads } from './build-workloads.js';
@@ -13,7 +15,7 @@ import { type StartedParts } from './start-parts.js';
 
 /** What {@link runningParts} needs. */
 export interface RunningPartsOptions {
-  readonly options: Pick<AgentOptions, 'runtimeRequestTimeoutMs'>;
+  readonly options: Pick<AgentOptions, 'runtimeRequestTimeoutMs' | 'podCidr' | 'makeIptablesUtilChains'>;
   readonly started: StartedParts;
   /** Aborts when the agent is asked to end: from then on no manifest is read. */
   readonly asked: AbortSignal;
@@ -84,8 +86,33 @@ function observersOf(given: RunningPartsOptions): Loop[] {
     ['node facts', async (signal) => node.run(signal)],
     ['kills for want of memory', async (signal) => buildOomWatcher(given).run(signal)],
     ['cluster', async (signal) => link?.run(signal)],
+    ['chains of iptables', async (signal) => makeUtilityChains(given, signal)],
+    ['range of pods', async (signal) => passPodRange(given, signal)],
     ['probe targets', async (signal) => notifyProbes({ pleg, probes }, signal)],
   ];
+}
+
+/** Without a cluster; with one, that assigns the range. */
+async function passPodRange(
+  { options, started, clock, logger }: RunningPartsOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  if (options.podCidr === '') return;
+  if (started.link !== undefined) {
+    logger.warn('podCIDR has no effect in a cluster, which assigns one', { podCIDR: options.podCidr });
+    return;
+  }
+  const ranges = new PodRangeReporter({ client: started.connected.client, clock, logger });
+  ranges.note(options.podCidr.split(','));
+  await ranges.run(signal);
+}
+
+async function makeUtilityChains(
+  { options, clock, logger }: RunningPartsOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!options.makeIptablesUtilChains) return;
+  await new UtilityChains({ run: runIptables, clock, logger }).run(signal);
 }
 
 function buildOomWatcher({ started, clock, logger }: RunningPartsOptions): OomWatcher {
@@ -132,7 +159,8 @@ function settlingParts(parts: AgentParts): Part<void>[] {
 /** What decides and cleans up. */
 function decidersOf({ started, asked }: RunningPartsOptions): Loop[] {
   const { parts, link } = started;
-  const { sources, workloads, loop, collectors, volumes, volumeLimits, storageLimits, shutdown } = parts;
+  const { sources, workloads, loop, collectors, volumes, claimUsages } = parts;
+  const { volumeLimits, storageLimits, shutdown } = parts;
   return [
     ['pod sources', async (signal) => sources.run(AbortSignal.any([asked, signal]))],
     ['workloads', async (signal) => workloads.run(AbortSignal.any([asked, signal]))],
@@ -141,6 +169,7 @@ function decidersOf({ started, asked }: RunningPartsOptions): Loop[] {
     ['sync loop', async (signal) => loop.run(signal)],
     ['container collector', async (signal) => collectors.containers.run(signal)],
     ['volumes', async (signal) => volumes.run(signal)],
+    ['usage of claims', async (signal) => claimUsages.run(signal)],
     ['limits of volumes', async (signal) => volumeLimits.run(signal)],
     ['limits of storage', async (signal) => storageLimits.run(signal)],
     ['evictions', async (signal) => link?.runEvictions(signal)],

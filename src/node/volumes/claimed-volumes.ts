@@ -26,6 +26,15 @@ export interface VolumeClaimSource {
   getClaimed(pod: NodePod, volume: Volume, signal: AbortSignal): Promise<ClaimedPlace>;
 }
 
+/** A volume that a pod has claimed. */
+export interface Claimed {
+  readonly podUid: string;
+  /** The name of the volume in the pod. */
+  readonly volume: string;
+  readonly claim: { readonly namespace: string; readonly name: string };
+  readonly place: ClaimedPlace;
+}
+
 /** Options of {@link ClaimedVolumes}. */
 export interface ClaimedVolumesOptions {
   readonly claims: VolumeClaimSource;
@@ -50,7 +59,7 @@ export class ClaimedVolumes implements VolumeKind {
   readonly open: VolumeKind['open'];
   readonly #options: ClaimedVolumesOptions;
   /** By pod and name of the volume. */
-  readonly #found = new Map<string, Map<string, ClaimedPlace>>();
+  readonly #found = new Map<string, Map<string, Claimed>>();
   /** One pod after the other at each folder, so that the next one sees the previous mark. */
   readonly #turns = new KeyedMutex();
 
@@ -68,8 +77,16 @@ export class ClaimedVolumes implements VolumeKind {
     await hostPath.setUp(asHostPath(work, place), signal);
     if (known !== undefined) return;
     if (place.kind === 'local') await this.#handOver(work, place, signal);
-    const found = this.#found.get(pod.metadata.uid) ?? new Map<string, ClaimedPlace>();
-    this.#found.set(pod.metadata.uid, found.set(volume.name, place));
+    const { uid, namespace, name } = pod.metadata;
+    const found = this.#found.get(uid) ?? new Map<string, Claimed>();
+    const claimName = volume.persistentVolumeClaim?.claimName ?? `${name}-${volume.name}`;
+    const claim = { namespace, name: claimName };
+    this.#found.set(uid, found.set(volume.name, { podUid: uid, volume: volume.name, claim, place }));
+  }
+
+  /** What pods have been given by this agent, and have not yet returned. */
+  list(): Claimed[] {
+    return [...this.#found.values()].flatMap((ofPod) => [...ofPod.values()]);
   }
 
   isReady(work: PodVolume): Promise<boolean> {
@@ -136,7 +153,7 @@ export class ClaimedVolumes implements VolumeKind {
   }
 
   #find({ pod, volume }: PodVolume): ClaimedPlace | undefined {
-    return this.#found.get(pod.metadata.uid)?.get(volume.name);
+    return this.#found.get(pod.metadata.uid)?.get(volume.name)?.place;
   }
 }
 

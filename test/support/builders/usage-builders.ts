@@ -25,6 +25,7 @@ export const NODE_USAGE: NodeUsage = {
   tasks: 300,
   taskLimit: 32_768,
   startedAtMs: AT_MS - 3_600_000,
+  pressure: {},
 };
 
 /** The container `main`, which has used a second and a half of CPU time and uses a MiB. */

@@ -175,7 +175,9 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
   const images = imageDir.flatMap((folder) => ['--image-dir', resolve(folder)]);
   const configFolders = registries?.split(':').map((folder) => (folder === '' ? '' : resolve(folder)));
   const registry = configFolders === undefined ? [] : ['--registry-config-path', configFolders.join(':')];
-  const runtimeFlags = ['--isolation', isolation, '--network', network, ...images, ...registry];
+  const { podCidr, kubeconfig } = options;
+  const range = podCidr === '' || kubeconfig !== '' ? [] : ['--pod-cidr', podCidr];
+  const runtimeFlags = ['--isolation', isolation, '--network', network, ...range, ...images, ...registry];
   let end: AgentEnd | undefined;
   let left: readonly string[] = [];
   try {

@@ -219,8 +219,9 @@ interface NodePagesOptions extends Publisher {
 /** How each page about the node is rendered: one line each. */
 function buildNodePages(given: NodePagesOptions): NodePages {
   const { options, parts, metrics, plegReporter, identity, client, channels, clock, logger } = given;
-  const { cache, paths, closing } = parts;
+  const { cache, paths, closing, claimUsages } = parts;
   const usage = buildUsagePages({
+    ...{ claimUsages, statsPeriodMs: options.volumeStatsAggPeriodMs },
     ...{ client, cache, paths, channels, clock, logger },
     ...{ nodeName: identity.name, ending: closing.signal },
   });

@@ -37,7 +37,8 @@ async function start(handlers: CriHandlers) {
   const harness = await CriRuntimeHarness.start(handlers, { clock });
   const pages = buildUsagePages({
     ...{ client: harness.client, clock, logger: new LogRecorder(), nodeName: 'node1', ending: ending.signal },
-    cache: { getLastKnown: emptyPodStatus },
+    ...{ cache: { getLastKnown: emptyPodStatus }, statsPeriodMs: 60_000 },
+    claimUsages: { ofPod: () => [] },
     paths: new PodPaths({ rootDir: root, podLogsDir: join(root, 'logs') }),
   });
   return { pages, clock, [Symbol.asyncDispose]: () => harness[Symbol.asyncDispose]() };

@@ -7,6 +7,7 @@ import { readSubjects } from '../../resources/stats/cadvisor-subjects.js';
 import { ContainerGroups, readableCgroups } from '../../resources/stats/container-groups.js';
 import { readMachineFacts } from '../../resources/stats/machine-stats.js';
 import { buildPodFiles } from '../../parts/build-pod-files.js';
+import { type ClaimUsages } from '../../resources/stats/claim-usages.js';
 import { CpuWindows } from '../../resources/stats/cpu-windows.js';
 import { diskAt, imageDisks } from '../../resources/stats/disk-usages.js';
 import { readNodeUsage } from '../../resources/stats/node-usage.js';
@@ -22,7 +23,7 @@ import { PodloopError } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { readOwnMountinfo } from '#base/proc/mountinfo.js';
 import { withinTime } from '#base/async/within-time.js';
-import { measureFolder } from '../../volumes/measure-folder.js';
+import { countInodes, measureFolder } from '../../volumes/measure-folder.js';
 import { VolumePaths } from '../../volumes/volume-paths.js';
 
 /** What {@link buildUsagePages} needs. */
@@ -31,6 +32,9 @@ export interface UsagePagesOptions extends Publisher {
   readonly cache: Pick<PodCache, 'getLastKnown'>;
   readonly nodeName: string;
   readonly paths: PodPaths;
+  readonly claimUsages: Pick<ClaimUsages, 'ofPod'>;
+  /** How often volumes are measured at most, in milliseconds; not above 0: never. */
+  readonly statsPeriodMs: number;
   /** Ends work in the background. */
   readonly ending: AbortSignal;
   readonly clock: Clock;
@@ -53,7 +57,7 @@ const KEEP_CADVISOR_MS = 1_000;
 
 /** Builds the pages about usage, which share the answers of the runtime. */
 export function buildUsagePages(options: UsagePagesOptions): UsagePages {
-  const { client, cache, nodeName, paths, ending, clock, logger } = options;
+  const { client, cache, nodeName, paths, claimUsages, statsPeriodMs, ending, clock, logger } = options;
   const usage = new CriPodUsage({ client, timeoutMs: CALL_TIMEOUT_MS });
   const ask = async <T>(signal: AbortSignal, question: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     const late = (): Error =>
@@ -75,7 +79,8 @@ export function buildUsagePages(options: UsagePagesOptions): UsagePages {
   const windows = new CpuWindows({ clock });
   const volumePaths = new VolumePaths(paths.podsDir);
   const volumes = new VolumeUsages({
-    ...{ clock, signal: ending },
+    ...{ clock, signal: ending, periodMs: statsPeriodMs },
+    countInodes: async (path, signal) => countInodes(path, signal, options.channels),
     measureFolder: async (path, signal) => measureFolder(path, signal, options.channels),
     volumesDir: (uid) => volumePaths.volumesFolder(uid),
   });
@@ -116,7 +121,7 @@ export function buildUsagePages(options: UsagePagesOptions): UsagePages {
       const scene = {
         ...{ look, nodeName, rootDisk, logDisk, windows, agent, logsDir: paths.podLogsDir },
         ...{ imageDisk: disks?.images, containerDisk: disks?.containers },
-        volumesOf: async (uid: string) => volumes.find(uid),
+        volumesOf: async (uid: string) => [...(await volumes.find(uid)), ...claimUsages.ofPod(uid)],
         filesOf: async (pod: PodOfFiles) => files.measure(pod),
       };
       return await renderSummaryPage(scene, signal);

@@ -11,7 +11,7 @@ import { type PressureOptions } from '../../options/pressure-options.js';
 import { type CapacityOptions } from '../../resources/facts/read-capacity-facts.js';
 import { buildNodeFactsPort } from './node-facts-port.js';
 import { NodeHealthWatch } from './node-health-watch.js';
-import { PodRangeReporter } from './pod-range-reporter.js';
+import { PodRangeReporter } from '../../runtime/pod-range-reporter.js';
 import { buildSupplyReaders } from './supply-readers.js';
 
 /** What {@link buildClusterNode} needs. */

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import {
   EVICTION_SIGNALS,
   isEvictionSignal,
@@ -106,3 +107,17 @@ export const findUrlProblem: Rule<string> = (value) => {
 /** An empty domain is none. */
 export const findDomainProblem: Rule<string> = (domain) =>
   domain === '' ? undefined : checkSubdomain(domain);
+
+/** The rule for networks with commas between them; empty for none. */
+export function findNetworksProblem(text: string): string | undefined {
+  const isFine = text === '' || text.split(',').every(isNetwork);
+  return isFine
+    ? undefined
+    : 'must be a network such as 10.88.0.0/16, or one of each family: 10.88.0.0/16,fd00:88::/64';
+}
+
+function isNetwork(text: string): boolean {
+  const [, address = '', prefix = ''] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? [];
+  const family = isIP(address);
+  return family !== 0 && Number(prefix) <= (family === 4 ? 32 : 128);
+}

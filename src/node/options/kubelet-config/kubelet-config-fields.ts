@@ -15,6 +15,7 @@ import {
   findCipherSuiteProblem,
   findDomainProblem,
   findGraceProblem,
+  findNetworksProblem,
   findReclaimProblem,
   findReservationProblem,
   findThresholdProblem,
@@ -27,7 +28,7 @@ import { duration, honoured, number, path, size, type ValueCheck } from './honou
 import { checkLogging, readLogging, type LoggingConfig } from './logging-config.js';
 
 const NO_API_SERVER = 'it is about an API server, and there is none';
-const NO_POD_LIMITS = 'podloop sets limits for containers and pods, and none for all pods together';
+const NO_CLASS_LIMITS = 'podloop reserves no memory for classes of service';
 const NO_PINNING =
   'podloop pins nothing to cores, memory nodes or devices; to keep all pods to some, give them a slice with AllowedCPUs= and AllowedMemoryNodes= as cgroupRoot';
 /** A manager that would pin resources, which podloop does not do. `policies` are those that pin nothing. */
@@ -117,13 +118,10 @@ export const KUBELET_CONFIG_TABLES = {
     nodeStatusReportFrequency: duration('nodeStatusReportFrequencyMs', by(atLeastOneSecond)),
     nodeLeaseDurationSeconds: number({ check: by(inRange(1)), zeroIsDefault: true }),
     imageMinimumGCAge: duration('imageMinimumGCAgeMs', by(notNegative)),
-    imageMaximumGCAge: ignored('string', 'images go when the disk fills, not for their age'),
+    imageMaximumGCAge: duration('imageMaximumGCAgeMs', by(notNegative)),
     imageGCHighThresholdPercent: number({ check: by(inRange(0, 100)) }),
     imageGCLowThresholdPercent: number({ check: by(inRange(0, 100)) }),
-    volumeStatsAggPeriod: ignored(
-      'string',
-      'volumes are measured when somebody asks, and not again for two minutes',
-    ),
+    volumeStatsAggPeriod: duration('volumeStatsAggPeriodMs'),
     kubeletCgroups: ignored('string', 'the service manager gives the agent its cgroup'),
     systemCgroups: ignored('string', NODE_SETTINGS),
     cgroupRoot: honoured<string>('string', { check: by(checkCgroupRoot) }),
@@ -137,11 +135,11 @@ export const KUBELET_CONFIG_TABLES = {
     topologyManagerPolicy: pinning(['none', 'best-effort']),
     topologyManagerScope: ignored('string', NO_PINNING, { neutral: ['container'] }),
     topologyManagerPolicyOptions: ignored('map[string]string', NO_PINNING),
-    qosReserved: ignored('map[string]string', NO_POD_LIMITS),
+    qosReserved: ignored('map[string]string', NO_CLASS_LIMITS),
     runtimeRequestTimeout: duration('runtimeRequestTimeoutMs', by(atLeastOneSecond)),
     hairpinMode: ignored('string', 'the network of pods is the runtime’s'),
     maxPods: number({ check: by(inRange(0)), zeroIsDefault: true }),
-    podCIDR: ignored('string', 'the network of pods is the runtime’s'),
+    podCIDR: honoured<string>('string', { check: by(findNetworksProblem) }),
     podPidsLimit: number({ type: 'int64' }),
     resolvConf: path({ default: '' }),
     runOnce: ignored('boolean', 'use --exit-when-done'),
@@ -165,7 +163,7 @@ export const KUBELET_CONFIG_TABLES = {
     podsPerCore: number({ check: by(inRange(0)) }),
     enableControllerAttachDetach: ignored('boolean', 'podloop attaches no volumes', { neutral: [true] }),
     protectKernelDefaults: honoured<boolean>('boolean'),
-    makeIPTablesUtilChains: ignored('boolean', NODE_SETTINGS),
+    makeIPTablesUtilChains: honoured<boolean>('boolean'),
     iptablesMasqueradeBit: ignored('int32', NODE_SETTINGS),
     iptablesDropBit: ignored('int32', NODE_SETTINGS),
     featureGates: ignored('map[string]boolean', 'podloop has no feature gates'),
@@ -209,8 +207,8 @@ export const KUBELET_CONFIG_TABLES = {
     enableProfilingHandler: ignored('boolean', DEBUGGING),
     enableDebugFlagsHandler: ignored('boolean', DEBUGGING),
     seccompDefault: honoured<boolean>('boolean'),
-    memoryThrottlingFactor: ignored('any', NO_POD_LIMITS),
-    memoryReservationPolicy: ignored('None|TieredReservation', NO_POD_LIMITS),
+    memoryThrottlingFactor: ignored('any', NO_CLASS_LIMITS),
+    memoryReservationPolicy: ignored('None|TieredReservation', NO_CLASS_LIMITS),
     /** Each becomes `key=value:Effect`. */
     registerWithTaints: honoured<readonly string[]>('[]Taint', { read: readTaints }),
     registerNode: honoured<boolean>('boolean'),

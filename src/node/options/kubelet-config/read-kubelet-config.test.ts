@@ -109,7 +109,7 @@ describe('a KubeletConfiguration', () => {
   it('gets a warning for each field without effect', () => {
     const { warnings } = read('qosReserved: {memory: 50%}\nmaxPods: 5\nkernelMemcgNotification: true\n');
     expect(warnings).toEqual([
-      '/etc/podloop/kubelet.yaml:3:1: qosReserved: has no effect: podloop sets limits for containers and pods, and none for all pods together',
+      '/etc/podloop/kubelet.yaml:3:1: qosReserved: has no effect: podloop reserves no memory for classes of service',
       '/etc/podloop/kubelet.yaml:5:1: kernelMemcgNotification: has no effect: what is left is measured every second in any case',
     ]);
   });
@@ -156,15 +156,13 @@ describe('a KubeletConfiguration', () => {
 
   it('explains why fields about an API server have no effect, with one and without', () => {
     const text =
-      'contentType: application/json\nenableControllerAttachDetach: false\nvolumeStatsAggPeriod: 1m\n' +
-      'configMapAndSecretChangeDetectionStrategy: Cache\nimageMaximumGCAge: 12h\nqosReserved: {memory: 10%}\n';
+      'contentType: application/json\nenableControllerAttachDetach: false\n' +
+      'configMapAndSecretChangeDetectionStrategy: Cache\nqosReserved: {memory: 10%}\n';
     const reasons = [
       'contentType: has no effect: API servers are sent JSON',
       'enableControllerAttachDetach: has no effect: podloop attaches no volumes',
-      'volumeStatsAggPeriod: has no effect: volumes are measured when somebody asks, and not again for two minutes',
       'configMapAndSecretChangeDetectionStrategy: has no effect: ConfigMaps and Secrets of an API server are always watched',
-      'imageMaximumGCAge: has no effect: images go when the disk fills, not for their age',
-      'qosReserved: has no effect: podloop sets limits for containers and pods, and none for all pods together',
+      'qosReserved: has no effect: podloop reserves no memory for classes of service',
     ];
     for (const isInCluster of [true, false]) {
       const { warnings } = readKubeletConfig(HEAD + text, 'k.yaml', isInCluster);
@@ -226,6 +224,20 @@ describe('a KubeletConfiguration', () => {
     );
   });
 
+  it('says how long images may be unused, how often volumes are measured, and where pods have their addresses', () => {
+    const { config, warnings } = read(
+      'imageMaximumGCAge: 12h\nvolumeStatsAggPeriod: -1s\npodCIDR: 10.1.0.0/16,fd00::/64\nmakeIPTablesUtilChains: true\n',
+    );
+    expect([config, warnings]).toEqual([
+      {
+        ...{ imageMaximumGCAgeMs: 43_200_000, volumeStatsAggPeriodMs: -1_000 },
+        ...{ podCIDR: '10.1.0.0/16,fd00::/64', makeIPTablesUtilChains: true },
+      },
+      [],
+    ]);
+    expect(read('imageMaximumGCAge: 0s\nvolumeStatsAggPeriod: 0s\n').config).toEqual({});
+  });
+
   it('may be written as JSON', () => {
     const text = '{"apiVersion":"kubelet.config.k8s.io/v1beta1","kind":"KubeletConfiguration","maxPods":3}';
     expect(readKubeletConfig(text, 'k.json').config).toEqual({ maxPods: 3 });
@@ -242,6 +254,12 @@ describe('a KubeletConfiguration', () => {
     ['syncFrequency: 10ms\n', 'syncFrequency: Invalid value: 10: must be at least 1s'],
     ['imageGCLowThresholdPercent: 90\n', 'must be less than imageGCHighThresholdPercent, 85'],
     ['imageGCHighThresholdPercent: 101\n', 'must be from 0 to 100'],
+    [
+      'imageMaximumGCAge: 2m\n',
+      'imageMaximumGCAge: Invalid value: "2m0s": must be more than imageMinimumGCAge, 2m0s',
+    ],
+    ['imageMinimumGCAge: 1h\nimageMaximumGCAge: 30m\n', 'must be more than imageMinimumGCAge, 1h'],
+    ['podCIDR: 10.88.0.0\n', 'podCIDR: Invalid value: "10.88.0.0": must be a network such as 10.88.0.0/16'],
     ['serializeImagePulls: true\nmaxParallelImagePulls: 4\n', 'must be 1 while serializeImagePulls is true'],
     [
       'imagePullCredentialsVerificationPolicy: Sometimes\n',

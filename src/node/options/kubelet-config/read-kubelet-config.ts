@@ -169,6 +169,11 @@ function checkKubeletConfigPairs(config: KubeletConfig): FieldProblem[] {
       invalid(['imageGCLowThresholdPercent'], low, `must be less than imageGCHighThresholdPercent, ${high}`),
     );
   }
+  const { imageMinimumGCAgeMs: youngest = 120_000, imageMaximumGCAgeMs: oldest = 0 } = config;
+  if (oldest > 0 && oldest <= youngest) {
+    const rule = `must be more than imageMinimumGCAge, ${formatGoDuration(youngest)}`;
+    problems.push(invalid(['imageMaximumGCAge'], formatGoDuration(oldest), rule));
+  }
   const { maxParallelImagePulls: pulls, serializeImagePulls: oneByOne } = config;
   if (pulls !== undefined && pulls > 1 && oneByOne === true) {
     problems.push(invalid(['maxParallelImagePulls'], pulls, 'must be 1 while serializeImagePulls is true'));

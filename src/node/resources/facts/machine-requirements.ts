@@ -5,6 +5,9 @@ import { findCgroupMounts } from '#base/proc/cgroups/cgroup-mounts.js';
 import { readOwnMountinfo } from '#base/proc/mountinfo.js';
 import { type MachineOptions } from '../../options/machine-options.js';
 
+/** The options that refuse machines. */
+export type MachineDemands = Pick<MachineOptions, 'failSwapOn' | 'failCgroupV1' | 'protectKernelDefaults'>;
+
 /** What of the machine they are about. */
 export interface RequirementFacts {
   /** The text of /proc/swaps. */
@@ -26,7 +29,7 @@ export const KERNEL_SETTINGS: Readonly<Record<string, string>> = {
 };
 
 /** Rejects with OPTION_INVALID when this machine is one that the options refuse, with what to do. */
-export async function checkMachine(options: MachineOptions): Promise<void> {
+export async function checkMachine(options: MachineDemands): Promise<void> {
   const { failSwapOn, failCgroupV1, protectKernelDefaults } = options;
   if (!failSwapOn && !failCgroupV1 && !protectKernelDefaults) return;
   const problems = findUnmetRequirements(options, await readFacts());
@@ -35,7 +38,7 @@ export async function checkMachine(options: MachineOptions): Promise<void> {
 
 /** What the machine lacks of what the options require, with what to do. Pure. */
 export function findUnmetRequirements(
-  { failSwapOn, failCgroupV1, protectKernelDefaults }: MachineOptions,
+  { failSwapOn, failCgroupV1, protectKernelDefaults }: MachineDemands,
   { swaps, mountinfo, settings }: RequirementFacts,
 ): string[] {
   // The first line has the headings.

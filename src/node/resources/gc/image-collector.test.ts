@@ -8,6 +8,7 @@ import { aContainer, aContainerStatus, aPod, aPodStatus } from '#testing/builder
 import { FakeClock } from '#testing/fake-clock.js';
 import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { ImageCollector, type ImageRecords } from './image-collector.js';
+import { DEFAULT_IMAGE_POLICY } from './image-plan.js';
 import { PulledImages } from './pulled-images.js';
 import { recordPulls } from './record-pulls.js';
 
@@ -57,6 +58,7 @@ interface World {
   seen?: boolean | number;
   isRecordFull?: boolean;
   isDiskOdd?: boolean;
+  maxAgeMs?: number;
   records?: ImageRecords;
 }
 
@@ -95,6 +97,7 @@ async function lab(options: World = {}) {
       const { seen = true } = options;
       return typeof seen === 'number' ? removed.length < seen : seen;
     },
+    policy: { ...DEFAULT_IMAGE_POLICY, maxAgeMs: options.maxAgeMs ?? 0 },
     onEvent: ({ reason, message }) => events.push(`${reason} ${message}`),
     ...(options.records && { records: options.records }),
     changes: {
@@ -161,6 +164,35 @@ describe('the collector of images', () => {
     expect(await full.collector.collect(never)).toMatchObject({
       removed: ['sha256:a', 'sha256:c'],
       isShort: false,
+    });
+  });
+
+  it('removes what nobody has used for longer than the limit, however much room there is', async () => {
+    const young = await lab({ available: 900, maxAgeMs: 10 * 60_000 });
+    expect(await young.collector.collect(never)).toEqual({ removed: [], freedBytes: 0, isShort: false });
+    const { clock, collector, statuses, removed } = await lab({ available: 900, maxAgeMs: 10 * 60_000 });
+    statuses.push(podWith('sha256:c'));
+    await clock.advance(1);
+    // One cannot go, and one is in use.
+    expect(await collector.collect(never)).toEqual({
+      removed: ['sha256:a'],
+      freedBytes: 30,
+      isShort: false,
+    });
+    statuses.pop();
+    await clock.advance(10 * 60_000);
+    expect((await collector.collect(never)).removed).not.toContain('sha256:c');
+    await clock.advance(1);
+    expect((await collector.collect(never)).removed).toContain('sha256:c');
+    expect(removed).not.toContain('sha256:d');
+  });
+
+  it('counts what was removed for its age as freed when the disk is too full, too', async () => {
+    const { clock, collector } = await lab({ available: 100, maxAgeMs: 10 * 60_000 });
+    await clock.advance(1);
+    expect(await collector.collect(never)).toMatchObject({
+      removed: ['sha256:a', 'sha256:c'],
+      freedBytes: 60,
     });
   });
 

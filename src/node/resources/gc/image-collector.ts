@@ -1,5 +1,5 @@
 /**
- * Removes images that the agent pulled and nobody uses, once their disk is too full.
+ * Removes images that the agent pulled and nobody uses, once their disk is too full or they are too old.
  *
  * In: the images of the runtime, what containers use, and a record of pulled images. Out: removals, until
  * there is room again. It assumes that the runtime's list of containers is complete: if the status of a pod
@@ -20,6 +20,7 @@ import {
   bytesToFree,
   DEFAULT_IMAGE_POLICY,
   type DiskUsage,
+  findOldImages,
   type ImagePolicy,
   namesOf,
   planImageRemovals,
@@ -164,10 +165,19 @@ export class ImageCollector {
     const [present, idsInUse] = [idsOf(images), idsOf(images.filter(isInUse))];
     await pulled.observe({ known, present, inUse: idsInUse, nowMs: clock.now() });
 
-    const toFree = await howMuch();
-    if (toFree === 0) return NOTHING;
     const plan = planImageRemovals(images, pulled.all(), isInUse, policy.minAgeMs, clock.now());
-    return await this.#remove(plan, toFree, signal);
+    const old = findOldImages(plan, pulled.all(), policy.maxAgeMs ?? 0, clock.now());
+    const aged = await this.#remove(old, Infinity, signal);
+    const toFree = await howMuch();
+    if (toFree === 0) return aged;
+    const gone = new Set(aged.removed);
+    const left = plan.filter(({ id }) => !gone.has(id));
+    const { removed, freedBytes, isShort } = await this.#remove(left, toFree, signal);
+    return {
+      removed: [...aged.removed, ...removed],
+      freedBytes: aged.freedBytes + freedBytes,
+      isShort,
+    };
   }
 
   #report(reason: ImageEvent['reason'], message: string): void {

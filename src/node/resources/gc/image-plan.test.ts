@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { type RuntimeImage } from '../../runtime/runtime-changes.js';
-import { bytesToFree, DEFAULT_IMAGE_POLICY, namesOf, planImageRemovals, usagePercent } from './image-plan.js';
+import {
+  bytesToFree,
+  DEFAULT_IMAGE_POLICY,
+  findOldImages,
+  namesOf,
+  planImageRemovals,
+  usagePercent,
+} from './image-plan.js';
 
 const disk = (availableBytes: number) => ({ capacityBytes: 1_000, availableBytes });
 
@@ -55,6 +62,27 @@ describe('images', () => {
 
   it('go in the order in which they were last used, and only those that we fetched and nobody pinned', () => {
     expect(plan()).toEqual(['c', 'b', 'a']);
+  });
+
+  it('are old once nobody has used them for longer than the limit, counted from their pull if nobody ever has', () => {
+    const pulled = [
+      { id: 'a', pulledAtMs: 100, lastUsedAtMs: 900 },
+      { id: 'b', pulledAtMs: 300, lastUsedAtMs: 500 },
+      { id: 'c', pulledAtMs: 700 },
+      // Pulled again since.
+      { id: 'd', pulledAtMs: 800, lastUsedAtMs: 200 },
+    ];
+    const old = (maxAgeMs: number, some = images) =>
+      findOldImages(some, pulled, maxAgeMs, 1_000).map(({ id }) => id);
+    expect([old(0), old(-5), old(500), old(499), old(250), old(50)]).toEqual([
+      [],
+      [],
+      [],
+      ['b'],
+      ['b', 'c'],
+      ['a', 'b', 'c', 'd'],
+    ]);
+    expect(old(50, images.slice(2))).toEqual(['c', 'd']);
   });
 
   it('stay while they are in use, or new', () => {

@@ -9,6 +9,8 @@ export interface ImagePolicy {
   readonly lowThresholdPercent: number;
   /** Images that were pulled less than this many milliseconds ago stay, as they may be about to be used. */
   readonly minAgeMs: number;
+  /** Images that were unused for longer go, however empty the disk is (default: 0, for no limit). */
+  readonly maxAgeMs?: number;
 }
 
 /** The kubelet's. */
@@ -56,6 +58,21 @@ export function planImageRemovals(
       (a, b) =>
         compare(lastNeeded(a), lastNeeded(b)) || ours.get(a.id)!.pulledAtMs - ours.get(b.id)!.pulledAtMs,
     );
+}
+
+/** Those of a plan that nobody has needed for longer than the limit; none if that is 0. Pure. */
+export function findOldImages(
+  plan: readonly RuntimeImage[],
+  pulled: readonly PulledImage[],
+  maxAgeMs: number,
+  nowMs: number,
+): RuntimeImage[] {
+  if (maxAgeMs <= 0) return [];
+  const old = pulled.filter(
+    ({ pulledAtMs, lastUsedAtMs = pulledAtMs }) => nowMs - Math.max(pulledAtMs, lastUsedAtMs) > maxAgeMs,
+  );
+  const ids = new Set(old.map(({ id }) => id));
+  return plan.filter(({ id }) => ids.has(id));
 }
 
 /**

@@ -123,7 +123,7 @@ export function pidsOf(layout: CgroupLayout, group: string): number[] {
 
 /** The node as a group of all processes. */
 export function nodeFacts(node: NodeUsage): TimedFacts {
-  const { cpuTotalNs, memory, startedAtMs, atMs } = node;
+  const { cpuTotalNs, memory, startedAtMs, atMs, pressure } = node;
   const measured: Measurable = {
     cpu: { atMs, totalNs: cpuTotalNs, nanoCores: undefined, pressure: undefined },
     memory: memory && { atMs, ...memory, pressure: undefined },
@@ -138,7 +138,7 @@ export function nodeFacts(node: NodeUsage): TimedFacts {
   return {
     facts: {
       ...NO_PROCESSES,
-      usage: { ...usage, memory: usage.memory && { ...usage.memory, ...more } },
+      usage: { ...usage, memory: usage.memory && { ...usage.memory, ...more }, pressure },
       limits: toLimits(undefined),
       ...{ writable: undefined, disk: undefined },
       startedAtNs: startedAtMs === undefined ? undefined : toNs(startedAtMs),

@@ -11,6 +11,9 @@ const FILES = {
   vmstat: 'pgfault 77\npgmajfault 7\noom_kill 3\n',
   'net/dev': `Inter-|   Receive\n face |bytes\n  lo: ${'1 '.repeat(16)}\n  wlan0: ${'1 '.repeat(16)}\n  eth0: 10 2 3 0 0 0 0 0 20 5 6 0 0 0 0 0\n veth1: ${'1 '.repeat(16)}\n`,
   'net/route': 'Iface\tDestination\tGateway\neth0\t00000000\t0100000A\nwlan0\t0000000A\t00000000\n',
+  'pressure/memory':
+    'some avg10=1.50 avg60=0.50 avg300=0.10 total=7000\nfull avg10=0.50 avg60=0.00 avg300=0.00 total=3000\n',
+  'pressure/cpu': 'some avg10=2.00 avg60=0.00 avg300=0.00 total=9\n',
   loadavg: '0.1 0.2 0.3 2/345 6789\n',
   'sys/kernel/pid_max': '32768\n',
   'sys/kernel/threads-max': '1000\n',
@@ -47,6 +50,17 @@ it('reads what the node uses from /proc', async () => {
       tasks: 345,
       taskLimit: 1000,
       startedAtMs: 1_700_000_000_000,
+      pressure: {
+        cpu: {
+          some: { avg10: 2, avg60: 0, avg300: 0, totalUs: 9n },
+          full: { avg10: 0, avg60: 0, avg300: 0, totalUs: 0n },
+        },
+        memory: {
+          some: { avg10: 1.5, avg60: 0.5, avg300: 0.1, totalUs: 7_000n },
+          full: { avg10: 0.5, avg60: 0, avg300: 0, totalUs: 3_000n },
+        },
+        io: undefined,
+      },
     });
   } finally {
     await rm(root, { recursive: true });
@@ -56,7 +70,7 @@ it('reads what the node uses from /proc', async () => {
 it('knows nothing where nothing can be read, and does not fail', async () => {
   expect(await readNodeUsage(5, '/nonexistent')).toEqual({
     ...{ atMs: 5, cpuTotalNs: undefined, memory: undefined, interfaces: [] },
-    ...{ tasks: undefined, taskLimit: undefined, startedAtMs: undefined },
+    ...{ tasks: undefined, taskLimit: undefined, startedAtMs: undefined, pressure: {} },
   });
 });
 

@@ -11,6 +11,7 @@
 import { findDefaultLink } from '#base/proc/net-tables.js';
 import { findBootSeconds, findBytes } from '#base/proc/proc-text.js';
 import { type InterfaceUsage as RawInterface, parseNetDev } from '#base/proc/usage/network-usage.js';
+import { parsePressure, type Pressure } from '#base/proc/usage/pressure.js';
 import { readFile } from 'node:fs/promises';
 import { type InterfaceUsage } from '#watch';
 
@@ -28,6 +29,15 @@ export interface NodeUsage {
   readonly taskLimit: number | undefined;
   /** Milliseconds since the epoch. */
   readonly startedAtMs: number | undefined;
+  /** How long processes waited; empty on a kernel without PSI. */
+  readonly pressure: NodePressure;
+}
+
+/** Pressure stall information of the whole node, on either version of cgroups. */
+export interface NodePressure {
+  readonly cpu?: Pressure | undefined;
+  readonly memory?: Pressure | undefined;
+  readonly io?: Pressure | undefined;
 }
 
 /** The node's memory. */
@@ -47,6 +57,7 @@ export interface NodeMemory {
   readonly swapUsageBytes: number;
 }
 
+const PRESSURE_FILES = ['pressure/cpu', 'pressure/memory', 'pressure/io'];
 const TASK_FILES = ['loadavg', 'sys/kernel/pid_max', 'sys/kernel/threads-max'];
 /** Linux shows CPU time to programs in hundredths of a second. */
 const NS_PER_TICK = 10_000_000;
@@ -68,10 +79,11 @@ export async function readNodeRoom(root = '/proc'): Promise<NodeRoom> {
 
 /** Reads the node's usage. Never rejects: unreadable values are undefined. */
 export async function readNodeUsage(nowMs: number, root = '/proc'): Promise<NodeUsage> {
-  const [stat, meminfo, vmstat, netDev, route, loadavg, pidMax, threadsMax] = await readAll(root, [
-    ...['stat', 'meminfo', 'vmstat', 'net/dev', 'net/route'],
-    ...TASK_FILES,
-  ]);
+  const [stat, meminfo, vmstat, netDev, route, loadavg, pidMax, threadsMax, ...pressures] = await readAll(
+    root,
+    [...['stat', 'meminfo', 'vmstat', 'net/dev', 'net/route'], ...TASK_FILES, ...PRESSURE_FILES],
+  );
+  const [cpu, memory, io] = pressures.map(parsePressure);
   return {
     atMs: nowMs,
     cpuTotalNs: parseCpu(stat!),
@@ -79,6 +91,7 @@ export async function readNodeUsage(nowMs: number, root = '/proc'): Promise<Node
     interfaces: sortInterfaces(parseNetDev(netDev!).map(toInterface), route!),
     ...parseTasks(loadavg!, pidMax!, threadsMax!),
     startedAtMs: times(1000, findBootSeconds(stat!)),
+    pressure: { cpu, memory, io },
   };
 }
 

@@ -110,6 +110,28 @@ it('has the shape that readers of a kubelet’s summary know', async () => {
   ]);
 });
 
+it('shows the pressure of the node, and whose a claimed volume is', async () => {
+  const some = { avg10: 1.5, avg60: 0.5, avg300: 0.1, totalUs: 7_000n };
+  const full = { avg10: 0, avg60: 0, avg300: 0, totalUs: 2n };
+  const pressure = { cpu: { some, full }, io: { some: full, full } };
+  const claim = { namespace: 'default', name: 'data' };
+  const { node, pods } = await read({
+    look: { ...SCENE.look, node: { ...NODE_USAGE, pressure } },
+    volumesOf: () =>
+      Promise.resolve([{ ...VOLUME, name: 'v', claim, isApart: true, disk: { atMs: AT_MS, usedBytes: 5 } }]),
+  });
+  const share = { total: 2_000, avg10: 0, avg60: 0, avg300: 0 };
+  expect(node).toMatchObject({
+    cpu: { psi: { some: { total: 7_000_000, avg10: 1.5, avg60: 0.5, avg300: 0.1 }, full: share } },
+    io: { time: TIME, psi: { some: share, full: share } },
+  });
+  expect((node as { memory: object }).memory).not.toHaveProperty('psi');
+  expect(pods[0]).toMatchObject({
+    volume: [{ time: TIME, name: 'v', usedBytes: 5, pvcRef: { name: 'data', namespace: 'default' } }],
+    'ephemeral-storage': { usedBytes: 7 },
+  });
+});
+
 it('counts the files of a pod and of its containers, those that have ended included', async () => {
   const { pods } = await read({
     filesOf: ({ uid, sandboxId }) =>

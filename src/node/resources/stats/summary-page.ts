@@ -24,6 +24,7 @@ import {
   toIoStats,
   toMemoryStats,
   toNetworkStats,
+  toPressure,
   toSwapStats,
   toTime,
 } from './summary-shapes.js';
@@ -83,7 +84,8 @@ function toNodeStats({
     systemContainers: [agentStats(agent, atMs, windows)],
     startTime: toTime(startedAtMs),
     cpu: nodeCpu(node, windows),
-    memory: toMemoryStats(memory && { atMs, ...memory, pressure: undefined }),
+    memory: toMemoryStats(memory && { atMs, ...memory, pressure: toPressure(node.pressure.memory) }),
+    io: toIoStats({ atMs, pressure: toPressure(node.pressure.io) }),
     network: toNetworkStats(atMs, interfaces),
     fs: toFsStats(rootDisk),
     runtime: { imageFs: toFsStats(imageDisk), containerFs: toFsStats(containerDisk) },
@@ -97,10 +99,13 @@ function toNodeStats({
   };
 }
 
-function nodeCpu({ atMs, cpuTotalNs, startedAtMs }: NodeUsage, windows: CpuWindows): Json | undefined {
+function nodeCpu(
+  { atMs, cpuTotalNs, startedAtMs, pressure }: NodeUsage,
+  windows: CpuWindows,
+): Json | undefined {
   if (cpuTotalNs === undefined) return undefined;
   const nanoCores = windows.rate('node', cpuTotalNs, atMs - (startedAtMs ?? atMs));
-  return toCpuStats({ atMs, totalNs: cpuTotalNs, nanoCores, pressure: undefined });
+  return toCpuStats({ atMs, totalNs: cpuTotalNs, nanoCores, pressure: toPressure(pressure.cpu) });
 }
 
 /** A kubelet's clients look for its own process under this name. */
@@ -145,7 +150,7 @@ async function toPodStats(pod: LookedPod, scene: SummaryHarness): Promise<Json> 
     volume:
       volumes.length === 0
         ? undefined
-        : volumes.map((volume) => ({ ...toFsStats(volume.disk), name: volume.name })),
+        : volumes.map(({ disk, name, claim }) => ({ ...toFsStats(disk), name, pvcRef: claim })),
     'ephemeral-storage': toFsStats(
       scene.rootDisk && usedOf(scene.rootDisk, { usedBytes: ephemeralBytes, inodesUsed: undefined }),
     ),

@@ -15,6 +15,7 @@ import {
   type PressureShare,
   type SwapUsage,
 } from '#watch';
+import { type Pressure as KernelPressure } from '#base/proc/usage/pressure.js';
 
 /** Any object of the answer: undefined fields are not written. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -118,6 +119,15 @@ export function toTime(atMs: number): string {
 
 function toInterface({ name, rxBytes, rxErrors, txBytes, txErrors }: InterfaceUsage): Json {
   return { name, rxBytes, rxErrors, txBytes, txErrors };
+}
+
+/** Pressure as the runtime's statistics have it. */
+export function toPressure(pressure: KernelPressure | undefined): Pressure | undefined {
+  const toNs = ({ totalUs, ...shares }: KernelPressure['some']): PressureShare => ({
+    ...shares,
+    totalNs: Number(totalUs) * 1_000,
+  });
+  return pressure && { some: toNs(pressure.some), full: toNs(pressure.full) };
 }
 
 function toPsi(pressure: Pressure | undefined): Json | undefined {

@@ -34,6 +34,7 @@ function usages(measureFolder = (path: string) => Promise.resolve(BigInt(path.le
       measured.push(path.slice(root.length + 1));
       return measureFolder(path);
     },
+    countInodes: (path) => Promise.resolve(path.endsWith('a') ? 5n : 6n),
   });
 }
 
@@ -51,6 +52,10 @@ it('measures in the background, and again only once what it knows is old', async
       usedBytes: expect.any(Number) as number,
       capacityBytes: expect.any(Number) as number,
     });
+  expect(found.map(({ name, disk }) => [name, disk.inodesUsed]).sort()).toEqual([
+    ['a', 5],
+    ['b', 6],
+  ]);
   await volumes.settled();
   expect(measured).toHaveLength(2);
   await clock.advance(120_000);
@@ -97,6 +102,19 @@ it('looks for no volumes outside of the folder of pods, whatever uid somebody ga
   }
   await volumes.settled();
   expect(measured).toEqual([]);
+});
+
+it('measures nothing where the period says so', async () => {
+  for (const periodMs of [0, -1_000]) {
+    const volumes = new VolumeUsages({
+      ...{ clock, signal: ending.signal, volumesDir: (uid: string) => join(root, uid), periodMs },
+      measureFolder: () => Promise.reject(new Error('measured')),
+      countInodes: () => Promise.reject(new Error('counted')),
+    });
+    expect(await volumes.find('u1')).toEqual([]);
+    await volumes.settled();
+    expect(await volumes.find('u1')).toEqual([]);
+  }
 });
 
 it('begins nothing once the agent ends', async () => {

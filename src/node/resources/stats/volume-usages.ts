@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type Clock } from '#base/time/clock.js';
 import { diskAt, usedOf } from './disk-usages.js';
 import { FolderSizes } from './folder-sizes.js';
+import { type ClaimName } from '../../volumes/claims/local-claims.js';
 import { type DiskUse } from './summary-shapes.js';
 
 /** A volume of a pod and its usage. */
@@ -11,6 +12,8 @@ export interface VolumeUse {
   /** The folder of its kind, such as `kubernetes.io~empty-dir`. */
   readonly plugin: string;
   readonly disk: DiskUse;
+  /** Whose it is, if a pod has claimed it. */
+  readonly claim?: ClaimName | undefined;
   /** It has a file system of its own, such as one in memory, and uses nothing of the node's disk. */
   readonly isApart: boolean;
 }
@@ -22,6 +25,10 @@ export interface VolumeUsagesOptions {
   readonly volumesDir: (podUid: string) => string;
   /** Measures a folder in bytes; may take long. */
   readonly measureFolder: (path: string, signal: AbortSignal) => Promise<bigint>;
+  /** Counts the files and folders in it; may take long. */
+  readonly countInodes: (path: string, signal: AbortSignal) => Promise<bigint>;
+  /** The least time from one measurement to the next; not above 0: nothing is measured (default: two minutes). */
+  readonly periodMs?: number;
   /** Aborts measurements under way. */
   readonly signal: AbortSignal;
 }
@@ -42,29 +49,34 @@ const FOLDER_NAME = /^[A-Za-z0-9][-A-Za-z0-9_.]{0,250}$/;
 export class VolumeUsages {
   readonly #options: VolumeUsagesOptions;
   readonly #sizes: FolderSizes;
+  readonly #inodes: FolderSizes;
 
   constructor(options: VolumeUsagesOptions) {
     this.#options = options;
-    const { clock, measureFolder, signal } = options;
-    this.#sizes = new FolderSizes({ clock, measureFolder, signal, goodForMs: GOOD_FOR_MS });
+    const { clock, measureFolder, countInodes, periodMs = GOOD_FOR_MS, signal } = options;
+    const common = { clock, signal, goodForMs: Math.max(GOOD_FOR_MS, periodMs) };
+    this.#sizes = new FolderSizes({ ...common, measureFolder });
+    this.#inodes = new FolderSizes({ ...common, measureFolder: countInodes });
   }
 
   /** The volumes of a pod with their last usage; requests due measurements. */
   async find(podUid: string): Promise<VolumeUse[]> {
-    if (!FOLDER_NAME.test(podUid)) return [];
+    const { periodMs = GOOD_FOR_MS } = this.#options;
+    if (periodMs <= 0 || !FOLDER_NAME.test(podUid)) return [];
     const root = this.#options.volumesDir(podUid);
     const found: VolumeUse[] = [];
     for (const plugin of await readdir(root).catch(() => [])) {
       for (const name of await readdir(join(root, plugin)).catch(() => [])) {
         const path = join(root, plugin, name);
         const known = this.#sizes.find(path);
+        const inodesUsed = this.#inodes.find(path)?.size;
         if (known?.size === undefined) continue;
         const { atMs, size: usedBytes } = known;
         found.push({
           name,
           plugin,
           isApart: await isMount(path),
-          disk: usedOf(await diskAt(path, atMs), { atMs, usedBytes, inodesUsed: undefined }),
+          disk: usedOf(await diskAt(path, atMs), { atMs, usedBytes, inodesUsed }),
         });
       }
     }
@@ -74,12 +86,12 @@ export class VolumeUsages {
   /** Forgets the volumes of pods that are gone: those outside of these pods' folders. */
   keepOnly(podUids: readonly string[]): void {
     const roots = new Set(podUids.map((uid) => this.#options.volumesDir(uid)));
-    this.#sizes.keepOnly((path) => roots.has(join(path, '../..')));
+    for (const known of [this.#sizes, this.#inodes]) known.keepOnly((path) => roots.has(join(path, '../..')));
   }
 
   /** Resolves when nothing is left to measure. */
   async settled(): Promise<void> {
-    await this.#sizes.settled();
+    await Promise.all([this.#sizes.settled(), this.#inodes.settled()]);
   }
 }
 

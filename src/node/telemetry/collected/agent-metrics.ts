@@ -46,6 +46,7 @@ export interface AgentMetricsOptions {
     | 'desired'
     | 'services'
     | 'probes'
+    | 'claimUsages'
     | 'mounter'
     | 'pullRecords'
     | 'pullProgress'
@@ -149,7 +150,7 @@ function addPods(
   { parts, clock, logger }: AgentMetricsOptions,
   countMirrors: () => number,
 ): void {
-  const { workers, loop, desired, mounter, pullRecords, pullProgress, services } = parts;
+  const { workers, loop, desired, mounter, claimUsages, pullRecords, pullProgress, services } = parts;
   const isOurs = (uid: string): boolean => desired.has(uid);
   addPodCountMetrics(registry, () => ({ ...countPods(parts), mirrors: countMirrors() }));
   addPodWorkerMetrics(registry, { workers: () => workers.stats, loop: () => loop.state() });
@@ -161,6 +162,7 @@ function addPods(
     isKnown: (uid) => workers.isKnown(uid),
     wanted: () => listWantedVolumes(parts),
     mountTools: () => mounter.counts,
+    claims: () => claimUsages.all(),
   });
   const listen: MetricsRegistry['listen'] = (channel, listener) => registry.listen(channel, listener);
   watchPodStarts({

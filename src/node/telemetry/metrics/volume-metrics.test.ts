@@ -24,7 +24,21 @@ beforeEach(() => {
   pods = new Set(['u1', 'u2']);
   const wanted = (): string[] => ['emptyDir', 'emptyDir', 'secret'];
   const mountTools = () => ({ running: 4, waiting: 7, refused: 1, expired: 2 });
-  addVolumeMetrics(registry, { isKnown: (uid) => pods.has(uid), wanted, mountTools });
+  const claims = () => [
+    {
+      claim: { namespace: 'shop', name: 'data' },
+      disk: {
+        capacityBytes: 100,
+        availableBytes: 60,
+        usedBytes: 40,
+        inodes: 10,
+        inodesFree: 6,
+        inodesUsed: 4,
+      },
+    },
+    { claim: { namespace: 'shop', name: 'odd' }, disk: { capacityBytes: 7, inodes: undefined } },
+  ];
+  addVolumeMetrics(registry, { isKnown: (uid) => pods.has(uid), wanted, mountTools, claims });
 });
 afterEach(() => {
   registry[Symbol.dispose]();
@@ -41,6 +55,17 @@ describe('the metrics of volumes', () => {
     expect(read('podloop_mount_tools', { state: 'waiting' })).toBe(7);
     expect(read('podloop_mount_tools_not_begun_total', { because: 'too_many' })).toBe(1);
     expect(read('podloop_mount_tools_not_begun_total', { because: 'too_late' })).toBe(2);
+  });
+
+  it('show how full claimed volumes are, by namespace and claim, as far as that is known', async () => {
+    const read = await scrape(registry);
+    const labels = { namespace: 'shop', persistentvolumeclaim: 'data' };
+    const names = ['capacity_bytes', 'available_bytes', 'used_bytes', 'inodes', 'inodes_free', 'inodes_used'];
+    const ofClaim = (name: string) => read(`kubelet_volume_stats_${name}`, labels);
+    expect(names.map(ofClaim)).toEqual([100, 60, 40, 10, 6, 4]);
+    const odd = { namespace: 'shop', persistentvolumeclaim: 'odd' };
+    expect(read('kubelet_volume_stats_capacity_bytes', odd)).toBe(7);
+    expect(read('kubelet_volume_stats_inodes', odd)).toBeUndefined();
   });
 
   it('time each by its plugin, and show the result of the last clean-up', async () => {

@@ -15,7 +15,25 @@ export interface VolumePorts {
   /** The kind of each volume of the desired pods: emptyDir, configMap … */
   readonly wanted: () => Iterable<string>;
   readonly mountTools: () => MountToolStats;
+  /** The claimed volumes that have been measured, each once. */
+  readonly claims: () => Iterable<ClaimStats>;
 }
+
+/** A claimed volume and its usage; what is unknown is undefined. */
+export interface ClaimStats {
+  readonly claim: { readonly namespace: string; readonly name: string };
+  readonly disk: { readonly [stat in keyof typeof CLAIM_STATS]?: number | undefined };
+}
+
+/** The kubelet's metrics of claimed volumes. */
+const CLAIM_STATS = {
+  capacityBytes: ['kubelet_volume_stats_capacity_bytes', 'The capacity of a claimed volume.'],
+  availableBytes: ['kubelet_volume_stats_available_bytes', 'What is free in a claimed volume.'],
+  usedBytes: ['kubelet_volume_stats_used_bytes', 'What is used in a claimed volume.'],
+  inodes: ['kubelet_volume_stats_inodes', 'How many files a claimed volume can have.'],
+  inodesFree: ['kubelet_volume_stats_inodes_free', 'How many more files a claimed volume can have.'],
+  inodesUsed: ['kubelet_volume_stats_inodes_used', 'How many files a claimed volume has.'],
+} as const;
 
 /** The state of the tools that mount and unmount. */
 export interface MountToolStats {
@@ -46,6 +64,7 @@ export function addVolumeMetrics(registry: MetricsRegistry, ports: VolumePorts):
   addVolumes(registry, ports, pluginOf);
   addOrphans(registry);
   addMountTools(registry, registry.oncePerScrape(ports.mountTools));
+  addClaimStats(registry, registry.oncePerScrape(ports.claims));
   const measured = registry.histogram(
     {
       name: 'kubelet_volume_metric_collection_duration_seconds',
@@ -174,6 +193,18 @@ function addOrphans(registry: MetricsRegistry): void {
     },
     () => orphans.failed,
   );
+}
+
+function addClaimStats(registry: MetricsRegistry, read: () => Iterable<ClaimStats>): void {
+  for (const stat of Object.keys(CLAIM_STATS) as (keyof typeof CLAIM_STATS)[]) {
+    const [name, help] = CLAIM_STATS[stat];
+    registry.readGauge({ name, help, labels: ['namespace', 'persistentvolumeclaim'] }, () =>
+      [...read()].flatMap(({ claim: { namespace, name: persistentvolumeclaim }, disk }) => {
+        const value = disk[stat];
+        return value === undefined ? [] : [{ labels: { namespace, persistentvolumeclaim }, value }];
+      }),
+    );
+  }
 }
 
 function addMountTools(registry: MetricsRegistry, read: () => MountToolStats): void {

@@ -18,7 +18,7 @@ const FIRST_RETRY_MS = 10_000;
 const MAX_RETRY_MS = 60_000;
 
 /**
- * Passes the cluster's addresses for pods of this node to the runtime: once, and again when they change.
+ * Passes the addresses for pods of this node, from its cluster or from its options, to the runtime: once, and again when they change.
  *
  * containerd uses them in the template of its CNI configuration (`conf_template`), if it has one, and has no
  * network before that. Other runtimes ignore them. A range that the Node no longer has stays in use, as with
@@ -38,7 +38,7 @@ export class PodRangeReporter {
     this.#options = options;
   }
 
-  /** The present `spec.podCIDRs` of the Node; empty while the cluster has not assigned any. */
+  /** The present `spec.podCIDRs` of the Node, or the option's; empty while there are none. */
   note(ranges: readonly string[]): void {
     const wanted = ranges.join(',');
     if (wanted === '' || wanted === this.#wanted) return;
