@@ -77,6 +77,7 @@ function toOption(flag: string, { type, doc }: AgentOptionFacts<unknown>): Optio
     case 'path':
       return new Option(`${flag} <path>`, doc);
     case 'duration':
+    case 'period':
       return new Option(`${flag} <duration>`, doc).argParser(parseDurationFlag);
     case 'size':
       return new Option(`${flag} <size>`, doc).argParser(parseSize);
@@ -86,6 +87,8 @@ function toOption(flag: string, { type, doc }: AgentOptionFacts<unknown>): Optio
       return new Option(`${flag} <name=amount,...>`, doc).argParser(addAmounts);
     case 'list':
       return new Option(`${flag} <words>`, doc).argParser(addWords);
+    case 'factor':
+      return new Option(`${flag} <number>`, doc).argParser(Number);
     case 'count':
     case 'limit':
     case 'percent':
@@ -111,7 +114,7 @@ function describeDefaults(
 }
 
 function formatValue(type: AgentOptionType, value: unknown): string {
-  if (type === 'duration') return formatGoDuration(value as number);
+  if (type === 'duration' || type === 'period') return formatGoDuration(value as number);
   if (type === 'size') return `${(value as number) / 2 ** 20}Mi`;
   return String(value);
 }

@@ -160,7 +160,7 @@ export const NODE_OPTIONS: OptionsTable<NodeOptions> = {
     doc: 'Timeout of CRI calls, except those that take as long as their work, such as pulls, execs and stops',
   },
   volumeStatsAggPeriodMs: {
-    type: 'duration',
+    type: 'period',
     default: MINUTE,
     flag: '--volume-stats-agg-period',
     group: 'Node and resources',

@@ -20,6 +20,10 @@ export type AgentOptionType =
   | 'text'
   | 'path'
   | 'duration'
+  /** A duration between two times; zero and negative ones stand for never. */
+  | 'period'
+  /** A number above 0 that is at most 1; undefined for none. */
+  | 'factor'
   /** A whole number that is not negative. */
   | 'count'
   /** A whole number; a negative one stands for no limit. */

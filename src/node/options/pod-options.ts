@@ -16,6 +16,9 @@ export interface PodOptions {
   /** Undefined for what the version of cgroups allows: false on version 2. */
   readonly singleProcessOomKill: boolean | undefined;
   readonly swapBehavior: 'NoSwap' | 'LimitedSwap';
+  /** Undefined: containers are not slowed down before they reach their limits. */
+  readonly memoryThrottlingFactor: number | undefined;
+  readonly memoryReservationPolicy: 'None' | 'TieredReservation';
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodMs: number;
   readonly resolvConf: string;
@@ -110,6 +113,22 @@ export const POD_OPTIONS: OptionsTable<PodOptions> = {
     field: 'memorySwap.swapBehavior',
     fromConfig: (config) => config.swapBehavior,
     doc: 'Whether burstable containers may use a share of the node’s swap (LimitedSwap) or nobody (NoSwap), on cgroup v2',
+  },
+  memoryThrottlingFactor: {
+    type: 'factor',
+    default: undefined,
+    flag: '',
+    field: 'memoryThrottlingFactor',
+    fromConfig: (config) => config.memoryThrottlingFactor,
+    doc: 'On cgroup v2: where between its request and its limit of memory the kernel begins to slow a container down, from above 0 to 1',
+  },
+  memoryReservationPolicy: {
+    type: ['None', 'TieredReservation'],
+    default: 'None',
+    flag: '',
+    field: 'memoryReservationPolicy',
+    fromConfig: (config) => config.memoryReservationPolicy,
+    doc: 'On cgroup v2: whether the kernel keeps the memory that pods request for them (TieredReservation), for guaranteed pods in any case and for burstable ones as far as it can',
   },
   cpuCfsQuota: {
     type: 'switch',

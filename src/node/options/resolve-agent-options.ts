@@ -46,7 +46,7 @@ function linksDirOf({ containerLogLinksDir: told, podLogsDir }: AgentOptions): s
 
 /** As it was written. */
 function formatValue(type: AgentOptionType, value: unknown): string {
-  return type === 'duration' ? formatGoDuration(value as number) : JSON.stringify(value);
+  return type === 'duration' || type === 'period' ? formatGoDuration(value as number) : JSON.stringify(value);
 }
 
 function expectation(type: AgentOptionType, value: unknown): string | undefined {
@@ -64,6 +64,12 @@ function expectation(type: AgentOptionType, value: unknown): string | undefined 
       return isAbsolute(value as string) ? undefined : 'an absolute path';
     case 'duration':
       return number >= 0 && Number.isFinite(number) ? undefined : 'a duration of 0s or more';
+    case 'period':
+      return Number.isFinite(number) ? undefined : 'a duration';
+    case 'factor':
+      return value === undefined || (number > 0 && number <= 1)
+        ? undefined
+        : 'a number above 0 that is at most 1';
     case 'count':
       return isWhole && number >= 0 ? undefined : 'a whole number';
     case 'limit':

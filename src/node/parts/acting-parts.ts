@@ -42,6 +42,7 @@ import { buildVolumes } from './build-volumes.js';
 import { computeDownwardFacts, type DownwardNode, findDiskBytes } from '../resources/facts/downward-facts.js';
 import { hideInCommands, hideInProbes } from '../telemetry/reports/hide-secrets.js';
 import { killsWholeContainer } from '../resources/cgroups/oom-kill-rule.js';
+import { findMemoryQos } from '../resources/cgroups/memory-protection.js';
 import { memoryUsageOf } from '../resources/facts/memory-usage.js';
 import { type HostIps } from '../resources/facts/host-ips.js';
 import { MACHINE_PERIOD_MS, NodeFactsWatch } from '../resources/facts/node-facts-watch.js';
@@ -192,6 +193,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
     strictGroups: () => security.strictGroups,
     oomKillsContainer: killsWholeContainer(options.singleProcessOomKill, mountinfo),
     swap: await readSwapFacts(options.swapBehavior === 'LimitedSwap', { mountinfo }),
+    memoryQos: () => findMemoryQos(options, room.current().memoryBytes, mountinfo),
     cpuCfsQuota: options.cpuCfsQuota,
     cpuCfsQuotaPeriodMs: options.cpuCfsQuotaPeriodMs,
     others: [

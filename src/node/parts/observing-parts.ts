@@ -52,7 +52,7 @@ export async function buildObservingParts(given: ObservingPartsOptions) {
   const ownUids = (): string[] =>
     [...cache.uids()].filter((uid) => isOwnPod(cache.getLastKnown(uid), isOurs));
   const mountinfo = await readOwnMountinfo().catch(() => '');
-  const { cgroupDriver, cgroups, allocatable } = buildPodCgroups({
+  const { cgroupDriver, cgroups, allocatable, protection } = buildPodCgroups({
     ...{ ...common, options, client, runtimeName, instanceId: identity.instanceId },
     record: await CgroupDriverRecord.open({ file: join(options.rootDir, 'cgroup-driver.json'), logger }),
     ...{ mountinfo, ownUids },
@@ -81,5 +81,17 @@ export async function buildObservingParts(given: ObservingPartsOptions) {
       },
     ],
   });
-  return { runtime, cache, pleg, adopted, isOurs, ownUids, mountinfo, cgroups, security, runtimeState };
+  return {
+    runtime,
+    cache,
+    pleg,
+    adopted,
+    isOurs,
+    ownUids,
+    mountinfo,
+    cgroups,
+    protection,
+    security,
+    runtimeState,
+  };
 }

@@ -49,6 +49,8 @@ const FILES_V2: Readonly<Record<string, Files>> = {
   memory: {
     'memory.max': 'max',
     'memory.high': 'max',
+    'memory.min': '0',
+    'memory.low': '0',
     'memory.swap.max': 'max',
     'memory.current': '0',
     'memory.swap.current': '0',

@@ -1,5 +1,6 @@
 import { type SandboxStatus } from '#watch';
 import { GroupLimits } from '../../../src/node/resources/cgroups/group-limits.js';
+import { MemoryProtection } from '../../../src/node/resources/cgroups/memory-protection.js';
 import { GroupTrees } from '../../../src/node/resources/cgroups/group-trees.js';
 import { PodCgroups, type PodCgroupsOptions } from '../../../src/node/resources/cgroups/pod-cgroups.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
@@ -28,11 +29,15 @@ export const sandboxWith = (annotations: Record<string, string>): SandboxStatus 
 export type PodCgroupsHarness = Awaited<ReturnType<typeof makePodCgroups>>;
 
 /** The cgroups of pods in trees made of folders. */
-async function makePodCgroups(versions: CgroupVersions, options: Partial<PodCgroupsOptions> = {}) {
+async function makePodCgroups(
+  versions: CgroupVersions,
+  options: Partial<PodCgroupsOptions> = {},
+  isMemoryReserved = false,
+) {
   const trees = await FolderCgroups.make(versions);
   const logger = new LogRecorder();
   const bench = {
-    allTogether: [] as string[],
+    ...{ allTogether: [] as string[], slices: [] as string[] },
     ...{ driver: 'cgroupfs' as CgroupDriver, conflict: undefined as string | undefined },
     ...{ stopped: [] as string[], wanted: new Set<string>() },
   };
@@ -64,6 +69,15 @@ async function makePodCgroups(versions: CgroupVersions, options: Partial<PodCgro
           return Promise.resolve();
         },
       },
+      protection: new MemoryProtection({
+        limits: new GroupLimits(trees.mountinfo, trees),
+        isReserved: isMemoryReserved,
+        setSlice: (slice, properties) => {
+          bench.slices.push([slice, ...properties].join(' '));
+          return Promise.resolve();
+        },
+        logger,
+      }),
       ...{ cpuCfsQuota: true, cpuCfsPeriodUs: 100_000, podPidsLimit: -1 },
       stopSlice: (slice) => {
         bench.stopped.push(slice);
@@ -103,8 +117,9 @@ export class PodCgroupsHarnesses implements AsyncDisposable {
   readonly make = async (
     versions: CgroupVersions,
     options: Partial<PodCgroupsOptions> = {},
+    isMemoryReserved = false,
   ): Promise<PodCgroupsHarness> => {
-    const bench = await makePodCgroups(versions, options);
+    const bench = await makePodCgroups(versions, options, isMemoryReserved);
     this.#trees.push(bench.trees);
     return bench;
   };

@@ -82,6 +82,18 @@ export function duration<Key extends string>(
   };
 }
 
+/** A number above 0 that is at most 1; null means the default. */
+export function factor(): HonouredField<number> {
+  const problem = 'must be a number that is more than 0 and at most 1, such as 0.9';
+  return {
+    ...honoured<number>('any'),
+    read: (written) => {
+      if (written === null) return { value: undefined };
+      return typeof written === 'number' && written > 0 && written <= 1 ? { value: written } : { problem };
+    },
+  };
+}
+
 /** A quantity of bytes such as `10Mi`, under `key`. */
 export function size<Key extends string>(key: Key, check: ValueCheck<number>): HonouredField<number, Key> {
   const read = (written: string): number => Number(toWholeUnits(findQuantity(written)!));

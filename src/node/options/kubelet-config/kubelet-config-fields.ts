@@ -24,11 +24,10 @@ import {
   notNegative,
   zeroOrOneSecond,
 } from './config-rules.js';
-import { duration, honoured, number, path, size, type ValueCheck } from './honoured-field.js';
+import { duration, factor, honoured, number, path, size, type ValueCheck } from './honoured-field.js';
 import { checkLogging, readLogging, type LoggingConfig } from './logging-config.js';
 
 const NO_API_SERVER = 'it is about an API server, and there is none';
-const NO_CLASS_LIMITS = 'podloop reserves no memory for classes of service';
 const NO_PINNING =
   'podloop pins nothing to cores, memory nodes or devices; to keep all pods to some, give them a slice with AllowedCPUs= and AllowedMemoryNodes= as cgroupRoot';
 /** A manager that would pin resources, which podloop does not do. `policies` are those that pin nothing. */
@@ -135,7 +134,7 @@ export const KUBELET_CONFIG_TABLES = {
     topologyManagerPolicy: pinning(['none', 'best-effort']),
     topologyManagerScope: ignored('string', NO_PINNING, { neutral: ['container'] }),
     topologyManagerPolicyOptions: ignored('map[string]string', NO_PINNING),
-    qosReserved: ignored('map[string]string', NO_CLASS_LIMITS),
+    qosReserved: ignored('map[string]string', 'podloop reserves no memory for classes of service'),
     runtimeRequestTimeout: duration('runtimeRequestTimeoutMs', by(atLeastOneSecond)),
     hairpinMode: ignored('string', 'the network of pods is the runtime’s'),
     maxPods: number({ check: by(inRange(0)), zeroIsDefault: true }),
@@ -207,8 +206,8 @@ export const KUBELET_CONFIG_TABLES = {
     enableProfilingHandler: ignored('boolean', DEBUGGING),
     enableDebugFlagsHandler: ignored('boolean', DEBUGGING),
     seccompDefault: honoured<boolean>('boolean'),
-    memoryThrottlingFactor: ignored('any', NO_CLASS_LIMITS),
-    memoryReservationPolicy: ignored('None|TieredReservation', NO_CLASS_LIMITS),
+    memoryThrottlingFactor: factor(),
+    memoryReservationPolicy: honoured<'None' | 'TieredReservation'>('None|TieredReservation'),
     /** Each becomes `key=value:Effect`. */
     registerWithTaints: honoured<readonly string[]>('[]Taint', { read: readTaints }),
     registerNode: honoured<boolean>('boolean'),

@@ -50,7 +50,7 @@ function toField(name: keyof AgentOptions, { type }: AgentOptionFacts<unknown>, 
   if (name === 'manifestUrlHeader') return hideValues(value as AgentOptions['manifestUrlHeader']);
   if (name === 'registerWithTaints') return (value as readonly string[]).map(toTaint);
   if (name === 'manifestUrl') return hideSecrets(value as string);
-  if (type === 'duration') return formatGoDuration(value as number);
+  if (type === 'duration' || type === 'period') return formatGoDuration(value as number);
   if (type === 'size') return toQuantity(value as number);
   return value;
 }

@@ -235,6 +235,12 @@ describe('a KubeletConfiguration', () => {
       },
       [],
     ]);
+    const qos = 'memoryThrottlingFactor: 0.9\nmemoryReservationPolicy: TieredReservation\n';
+    expect(read(qos)).toMatchObject({
+      config: { memoryThrottlingFactor: 0.9, memoryReservationPolicy: 'TieredReservation' },
+      warnings: [],
+    });
+    expect(read('memoryThrottlingFactor: null\n').config).toEqual({});
     expect(read('imageMaximumGCAge: 0s\nvolumeStatsAggPeriod: 0s\n').config).toEqual({});
   });
 
@@ -260,6 +266,12 @@ describe('a KubeletConfiguration', () => {
     ],
     ['imageMinimumGCAge: 1h\nimageMaximumGCAge: 30m\n', 'must be more than imageMinimumGCAge, 1h'],
     ['podCIDR: 10.88.0.0\n', 'podCIDR: Invalid value: "10.88.0.0": must be a network such as 10.88.0.0/16'],
+    [
+      'memoryThrottlingFactor: 0\n',
+      'memoryThrottlingFactor: Invalid value: 0: must be a number that is more than 0',
+    ],
+    ['memoryThrottlingFactor: "0.9"\n', 'memoryThrottlingFactor: Invalid value: "0.9": must be a number'],
+    ['memoryReservationPolicy: Tiered\n', 'memoryReservationPolicy: Unsupported value: "Tiered"'],
     ['serializeImagePulls: true\nmaxParallelImagePulls: 4\n', 'must be 1 while serializeImagePulls is true'],
     [
       'imagePullCredentialsVerificationPolicy: Sometimes\n',

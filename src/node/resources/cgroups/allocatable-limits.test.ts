@@ -173,9 +173,26 @@ describe('the groups of the system and of agents', () => {
     await bench.trees.make('/system.slice');
     await bench.trees.make('/kube/agents');
     await bench.limits.enforceReserved(NEVER);
-    expect(bench.slices).toEqual([`system.slice CPUWeight=39 MemoryMax=${GIB} TasksMax=500`]);
+    expect(bench.slices).toEqual([
+      `system.slice CPUWeight=39 MemoryMax=${GIB} MemoryMin=${GIB} TasksMax=500`,
+    ]);
     expect(bench.folders.show('unified', '/kube/agents', 'cpu.weight')).toBe('20');
     expect(bench.folders.show('unified', '/kube/agents', 'memory.max') ?? 'max').toBe('max');
+    expect(bench.folders.show('unified', '/kube/agents', 'memory.min')).toBe('0');
+  });
+
+  it('have their memory kept for them by the kernel, on version 2', async () => {
+    const bench = await makeHarness(
+      'v2',
+      optionsWith({ ...both, enforceNodeAllocatable: ['kube-reserved'] }),
+    );
+    await bench.trees.make('/kube/agents');
+    await bench.folders.set('unified', '/kube/agents', 'memory.low', '77');
+    await bench.limits.enforceReserved(NEVER);
+    const show = (file: string): string | undefined => bench.folders.show('unified', '/kube/agents', file);
+    expect([show('memory.max'), show('memory.min'), show('memory.low')]).toEqual([
+      ...[String(2n * GIB), String(2n * GIB), '77'],
+    ]);
   });
 
   it.each([

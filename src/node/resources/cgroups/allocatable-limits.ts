@@ -35,6 +35,8 @@ export interface GroupAmounts {
   readonly cpuShares: bigint;
   readonly memoryBytes?: bigint | 'max' | undefined;
   readonly pids?: bigint | 'max' | undefined;
+  /** What the kernel keeps for it in any case, on cgroup v2. */
+  readonly memoryMinBytes?: bigint | undefined;
 }
 
 /** What {@link AllocatableLimits} needs. */
@@ -42,7 +44,7 @@ export interface AllocatableLimitsOptions {
   readonly options: ReserveOptions;
   readonly readMachine: () => Promise<MachineAmounts>;
   readonly trees: Pick<GroupTrees, 'has' | 'weigh'>;
-  readonly limits: Pick<GroupLimits, 'set' | 'isLimited'>;
+  readonly limits: Pick<GroupLimits, 'set' | 'isLimited' | 'protect' | 'protectionOf'>;
   /** Sets properties of a slice through systemd, to which it belongs; without properties takes them back. */
   readonly setSlice: (slice: string, properties: readonly string[], signal: AbortSignal) => Promise<void>;
   readonly clock: Clock;
@@ -99,9 +101,10 @@ export class AllocatableLimits {
         `${flag}: there is no cgroup ${path} on this machine; ${remedy}`,
       );
     }
+    const memoryBytes = isWhole ? positive(sumReserved([amounts], 'memory', toWholeUnits)) : undefined;
     const limits: GroupAmounts = {
       cpuShares: toShares(sumReserved([amounts], 'cpu', toMilliUnits)),
-      memoryBytes: isWhole ? positive(sumReserved([amounts], 'memory', toWholeUnits)) : undefined,
+      ...{ memoryBytes, memoryMinBytes: memoryBytes },
       pids: isWhole ? positive(sumReserved([amounts], 'pid', toWholeUnits)) : undefined,
     };
     try {
@@ -164,7 +167,7 @@ export class AllocatableLimits {
     const words = JSON.stringify(describe(amounts));
     if (this.#settled.get(path) === words) return;
     const { trees, limits, setSlice } = this.#options;
-    const { cpuShares, memoryBytes, pids } = amounts;
+    const { cpuShares, memoryBytes, memoryMinBytes: minBytes, pids } = amounts;
     if (path.endsWith(SLICE)) await setSlice(posix.basename(path), toProperties(amounts), signal);
     else {
       await trees.weigh(path, cpuShares);
@@ -174,6 +177,8 @@ export class AllocatableLimits {
         const both = { memoryBytes: toLimit(memoryBytes), pids: toLimit(pids) };
         await limits.set(path, { cpuQuotaUs: undefined, cpuPeriodUs: PERIOD_US, ...both }, 'settle');
       }
+      const { lowBytes } = limits.protectionOf(path) ?? { lowBytes: 0n };
+      if (minBytes !== undefined) await limits.protect(path, { minBytes, lowBytes });
     }
     this.#settled.set(path, words);
   }
@@ -219,11 +224,12 @@ function describe({ cpuShares, memoryBytes, pids }: GroupAmounts): Record<string
   };
 }
 
-function toProperties({ cpuShares, memoryBytes, pids }: GroupAmounts): string[] {
+function toProperties({ cpuShares, memoryBytes, memoryMinBytes, pids }: GroupAmounts): string[] {
   const toWord = (amount: bigint | 'max'): string => (amount === 'max' ? 'infinity' : String(amount));
   return [
     `CPUWeight=${toWeight(Number(cpuShares))}`,
     ...(memoryBytes === undefined ? [] : [`MemoryMax=${toWord(memoryBytes)}`]),
+    ...(memoryMinBytes === undefined ? [] : [`MemoryMin=${memoryMinBytes}`]),
     ...(pids === undefined ? [] : [`TasksMax=${toWord(pids)}`]),
   ];
 }

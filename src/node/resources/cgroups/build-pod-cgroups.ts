@@ -12,6 +12,7 @@ import { type CgroupDriverRecord } from './cgroup-driver-record.js';
 import { CgroupDriverWatch } from './cgroup-driver-watch.js';
 import { GroupLimits } from './group-limits.js';
 import { GroupTrees } from './group-trees.js';
+import { MemoryProtection } from './memory-protection.js';
 import { PodCgroups } from './pod-cgroups.js';
 import { setSlice } from './set-slice.js';
 import { stopSlice } from './stop-slice.js';
@@ -21,7 +22,13 @@ export interface PodCgroupsGiven {
   readonly options: ReserveOptions &
     Pick<
       AgentOptions,
-      'cgroupDriver' | 'cgroupRoot' | 'cgroupsPerQos' | 'cpuCfsQuota' | 'cpuCfsQuotaPeriodMs' | 'podPidsLimit'
+      | 'memoryReservationPolicy'
+      | 'cgroupDriver'
+      | 'cgroupRoot'
+      | 'cgroupsPerQos'
+      | 'cpuCfsQuota'
+      | 'cpuCfsQuotaPeriodMs'
+      | 'podPidsLimit'
     >;
   readonly instanceId: string;
   readonly client: CriClient;
@@ -43,6 +50,7 @@ export function buildPodCgroups(given: PodCgroupsGiven): {
   readonly cgroupDriver: CgroupDriverWatch;
   readonly cgroups: PodCgroups;
   readonly allocatable: AllocatableLimits;
+  readonly protection: MemoryProtection;
 } {
   const { options, instanceId, client, runtimeName, record, mountinfo, ownUids, clock, logger } = given;
   const cgroupDriver = new CgroupDriverWatch({
@@ -55,8 +63,13 @@ export function buildPodCgroups(given: PodCgroupsGiven): {
     ...{ options, trees, limits, setSlice, clock, logger },
     readMachine: async () => readMachineAmounts(runtimeName),
   });
+  const protection = new MemoryProtection({
+    ...{ limits, setSlice, logger },
+    isReserved: options.memoryReservationPolicy === 'TieredReservation',
+  });
   const cgroups = new PodCgroups({
-    ...{ ownUids, stopSlice, logger, trees, limits, allocatable, enabled: options.cgroupsPerQos },
+    ...{ ownUids, stopSlice, logger, trees, limits, allocatable, protection },
+    enabled: options.cgroupsPerQos,
     ownRoot: ownCgroupRoot(instanceId),
     root: options.cgroupRoot === '' ? undefined : toCgroupNames(options.cgroupRoot),
     driver: cgroupDriver,
@@ -65,7 +78,7 @@ export function buildPodCgroups(given: PodCgroupsGiven): {
     podPidsLimit: options.podPidsLimit,
     readParent: (sandboxId, signal, pod) => readCgroupParent(client, sandboxId, { signal, pod }),
   });
-  return { cgroupDriver, cgroups, allocatable };
+  return { cgroupDriver, cgroups, allocatable, protection };
 }
 
 /** The group above those of an agent's pods: no other agent has it, and no kubelet. */

@@ -87,3 +87,27 @@ it('a machine without controllers has no limits, and fails nothing', async () =>
   await new GroupLimits(trees.mountinfo, trees).set(GROUP, ALL, 'settle');
   expect(trees.writes).toEqual([]);
 });
+
+it('keeps memory for a group on version 2, and writes only what differs', async () => {
+  const { trees, limits } = await makeHarness('v2');
+  const kept = { minBytes: 4_096n, lowBytes: 8_192n };
+  expect(await limits.protect(GROUP, kept)).toBe(false);
+  await limits.set(GROUP, ALL, 'settle');
+  expect(limits.protectionOf(GROUP)).toEqual({ minBytes: 0n, lowBytes: 0n });
+  const before = trees.writes.length;
+  expect(await limits.protect(GROUP, kept)).toBe(true);
+  expect(await limits.protect(GROUP, { ...kept, lowBytes: 0n })).toBe(true);
+  expect(trees.writes.slice(before).map((write) => write.slice(write.lastIndexOf('/') + 1))).toEqual([
+    ...['memory.min=4096', 'memory.low=8192', 'memory.low=0'],
+  ]);
+  expect(limits.protectionOf(GROUP)).toEqual({ minBytes: 4_096n, lowBytes: 0n });
+  await trees.set('unified', GROUP, 'memory.min', 'max');
+  expect(limits.protectionOf(GROUP)?.minBytes).toBeGreaterThan(2n ** 50n);
+});
+
+it('cannot keep memory for a group on version 1', async () => {
+  const { limits } = await makeHarness('hybrid');
+  await limits.set(GROUP, ALL, 'settle');
+  expect(await limits.protect(GROUP, { minBytes: 1n, lowBytes: 1n })).toBe(false);
+  expect(limits.protectionOf(GROUP)).toBeUndefined();
+});

@@ -14,6 +14,12 @@ export interface Limits {
   readonly pids: bigint | undefined;
 }
 
+/** How much memory the kernel keeps for a group: in any case, and as far as it can. */
+export interface Protection {
+  readonly minBytes: bigint;
+  readonly lowBytes: bigint;
+}
+
 /**
  * Which limits are set: only those that grow, or all.
  *
@@ -66,6 +72,35 @@ export class GroupLimits {
     if (!(await this.#setCpu(group, limits, phase)) && cpuQuotaUs !== undefined) unset.push('cpu');
     if (!(await this.#setPids(group, pids, phase)) && pids !== undefined) unset.push('pids');
     return unset;
+  }
+
+  /**
+   * Sets how much memory the kernel keeps for a group: in any case, and as far as it can. False where that cannot be set: on
+   * version 1, or while there is no such group.
+   */
+  async protect(group: string, { minBytes, lowBytes }: Protection): Promise<boolean> {
+    const tree = this.#trees.get('memory');
+    if (tree?.version !== 2) return false;
+    const files = { 'memory.min': minBytes, 'memory.low': lowBytes };
+    for (const [name, bytes] of Object.entries(files)) {
+      const file = join(tree.mountpoint, group, name);
+      const text = this.#io.read(file);
+      if (text === undefined) return false;
+      if (text.trim() !== String(bytes)) await this.#io.write(file, String(bytes));
+    }
+    return true;
+  }
+
+  /** What is set, whoever did it; undefined where it cannot be set. */
+  protectionOf(group: string): Protection | undefined {
+    const tree = this.#trees.get('memory');
+    if (tree?.version !== 2) return undefined;
+    const [minBytes, lowBytes] = ['memory.min', 'memory.low'].map((name) =>
+      this.#io.read(join(tree.mountpoint, group, name))?.trim(),
+    );
+    if (minBytes === undefined || lowBytes === undefined) return undefined;
+    const toBytes = (text: string): bigint => readLimit(text) ?? HUGE;
+    return { minBytes: toBytes(minBytes), lowBytes: toBytes(lowBytes) };
   }
 
   /** Whether a group has a limit of memory or processes. */

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { toCgroupNames } from '../../runtime/config/pod-cgroup-names.js';
+import { ANNOTATIONS } from '#watch';
+import { aSpecContainer, aSpecPod } from '#support/builders/node-pods.js';
 import { PodloopError } from '#base/errors/errors.js';
 import {
   NEVER,
@@ -53,6 +55,27 @@ describe('the cgroups of pods', () => {
     expect([`${BURSTABLE}/podp1`, `${BURSTABLE}/podp2`, BURSTABLE, BEST_EFFORT].map(weight)).toEqual([
       ...['20', '79', '99', '1'],
     ]);
+  });
+
+  it('keep the memory that pods request, on version 2, until they are gone', async () => {
+    const bench = await makeHarness('v2', {}, true);
+    const request = (memory: string) => ({
+      containers: [aSpecContainer({ resources: { requests: { memory } } })],
+    });
+    const pod = aSpecPod(request('1Mi'), { uid: 'p1' });
+    const path = await bench.prepare(pod);
+    const low = (group: string): string | undefined => bench.trees.show('unified', group, 'memory.low');
+    const groups = [path, BURSTABLE, '/podloop/ab/kubepods', '/podloop/ab', '/podloop'];
+    expect(groups.map(low)).toEqual(Array(5).fill(String(2 ** 20)));
+    await bench.cgroups.settle(
+      aSpecPod(request('2Mi'), { uid: 'p1' }),
+      sandboxWith({ [ANNOTATIONS.cgroupParent]: path }),
+    );
+    expect(groups.map(low)).toEqual(Array(5).fill(String(2 ** 21)));
+    await bench.prepare(podThatAsksFor('p2', '1'));
+    bench.wanted.delete('p1');
+    await bench.cleanUp();
+    expect(groups.slice(1).map(low)).toEqual(Array(4).fill('0'));
   });
 
   it('are limited all together where new pods go, before a pod has its group and again with each clean-up', async () => {

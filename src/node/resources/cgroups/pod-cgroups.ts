@@ -15,7 +15,9 @@
 import { posix } from 'node:path';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type ReportedCgroups } from '#kube/node/pleg-report.js';
+import { computePodQos } from '#kube/pod/pod-qos.js';
 import { type PodRef } from '#kube/pod/pod-ref.js';
+import { computePodRequests } from '#kube/pod/pod-requests.js';
 import { computePodLimits, computePodShares } from '../../runtime/config/container-resources.js';
 import { ANNOTATIONS, type SandboxStatus } from '#watch';
 import {
@@ -39,6 +41,7 @@ import { CgroupProblems } from './cgroup-problems.js';
 import { GroupLayout, type PodGroup } from './group-layout.js';
 import { type GroupLimits, type LimitPhase } from './group-limits.js';
 import { type GroupTrees } from './group-trees.js';
+import { type MemoryProtection } from './memory-protection.js';
 
 /** Options of {@link PodCgroups}. */
 export interface PodCgroupsOptions {
@@ -53,6 +56,8 @@ export interface PodCgroupsOptions {
   readonly limits: Pick<GroupLimits, 'set'>;
   /** The limits of all pods together. */
   readonly allocatable: Pick<AllocatableLimits, 'limitPods' | 'forget'>;
+  /** The memory that the kernel keeps for pods. */
+  readonly protection: Pick<MemoryProtection, 'note' | 'forget' | 'settle'>;
   /** Whether cpu limits of pods are enforced, and with which period. */
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsPeriodUs: number;
@@ -135,7 +140,10 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     // The pod may have been edited since its sandbox was created, and request more.
     if (this.#layouts.some((layout) => layout.holds(parent, 'cgroupfs')))
       await this.#use(pod, parent, 'cgroupfs', 'grow');
-    else if (this.#layouts.some((layout) => layout.holds(parent, 'systemd'))) this.#unchecked.add(parent);
+    else if (this.#layouts.some((layout) => layout.holds(parent, 'systemd'))) {
+      this.#unchecked.add(parent);
+      this.#protect(pod, parent);
+    }
     return parent;
   }
 
@@ -157,6 +165,13 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
       this.#logProblem('Limits of pods are not set', error, 'info');
     }
     this.#settled.set(key, this.#describe(pod, path));
+    this.#protect(pod, path);
+    await this.#limitAll();
+  }
+
+  #protect({ metadata, spec }: NodePod, path: string): void {
+    const { memoryBytes: requestBytes } = computePodRequests(spec);
+    this.#options.protection.note(keyOf(metadata.uid), { path, qos: computePodQos(spec), requestBytes });
   }
 
   /** Undefined where the agent may not write to groups. */
@@ -191,7 +206,8 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
 
   #describe(pod: NodePod, path: string): string {
     const { cpuQuotaUs, cpuPeriodUs, memoryBytes, pids } = this.#limitsOf(pod);
-    return [path, computePodShares(pod), cpuQuotaUs, cpuPeriodUs, memoryBytes, pids].join(' ');
+    const requests = [computePodShares(pod), computePodRequests(pod.spec).memoryBytes];
+    return [path, ...requests, cpuQuotaUs, cpuPeriodUs, memoryBytes, pids].join(' ');
   }
 
   async cleanUp(view: CleanupView, signal: AbortSignal): Promise<'more' | undefined> {
@@ -246,6 +262,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     this.#own.set(keyOf(uid), uid);
     this.#mayHaveGroups = true;
     this.#isBalanced = false;
+    this.#protect(pod, path);
     // Only systemd may write to a slice.
     if (driver === 'systemd') {
       this.#unchecked.add(path);
@@ -265,10 +282,11 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
 
   /** Limits all pods together, where new ones go. */
   async #limitAll(signal: AbortSignal = new AbortController().signal): Promise<void> {
-    const { enabled, allocatable, driver } = this.#options;
+    const { enabled, allocatable, protection, driver } = this.#options;
     if (!enabled) return;
     const { path, above } = this.#layouts.at(-1)!.allPods(driver.driver);
     await allocatable.limitPods(path, above, signal);
+    await protection.settle({ all: path, above }, signal);
   }
 
   /** systemd does not know all controllers, and enables those that it knows where a unit requests them. */
@@ -299,7 +317,10 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
         left.add(key);
         continue;
       }
-      if (this.#paths.get(key) === group.path) this.#paths.delete(key);
+      if (this.#paths.get(key) === group.path) {
+        this.#paths.delete(key);
+        await this.#options.protection.forget(key, signal);
+      }
       this.#settled.delete(key);
       this.#isBalanced = false;
       logger.info('Cgroup of a pod removed', { podUID: this.#uidOf(group), cgroup: group.path }, 4);
@@ -308,7 +329,9 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     for (const [key, path] of this.#paths) {
       // Somebody else removed its group, or it was never created.
       const gone = { uid: key, path, driver: 'cgroupfs', layout: layout! } as const;
-      if (!left.has(key) && !trees.has(path) && mayRemove(gone)) this.#paths.delete(key);
+      if (left.has(key) || trees.has(path) || !mayRemove(gone)) continue;
+      this.#paths.delete(key);
+      await this.#options.protection.forget(key, signal);
     }
     return left;
   }

@@ -21,6 +21,7 @@ export interface NodeFactsWatchOptions {
   /** See {@link NodeFacts}. */
   readonly oomKillsContainer: boolean;
   readonly swap?: NodeFacts['swap'];
+  readonly memoryQos?: () => NodeFacts['memoryQos'];
   readonly isInCluster: boolean;
   readonly clusterDns: readonly string[];
   readonly clusterDomain: string;
@@ -97,6 +98,7 @@ export class NodeFactsWatch {
       cpuCfsPeriodUs: Math.round(cpuCfsQuotaPeriodMs * 1_000),
       oomKillsContainer,
       swap,
+      memoryQos: this.#options.memoryQos?.(),
       seccompDir,
       seccompDefault,
       maskedPaths: this.#maskedPaths,

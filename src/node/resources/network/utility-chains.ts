@@ -180,7 +180,7 @@ export async function runIptables(
       } else if (typeof error.code === 'number') {
         const message = (stderr.trim() || messageOf(error)).slice(0, 1_000).replaceAll(/\s*\n\s*/g, '; ');
         resolve({ exitCode: error.code, message });
-      } else reject(error);
+      } else reject(new Error(messageOf(error), { cause: error }));
     });
   });
 }

@@ -4,6 +4,7 @@ import { computeContainerRequests, computePodRequests, podOverhead } from '#kube
 import { type Pod } from '#kube/pod/pod.js';
 
 import { computeHugepageLimits } from './huge-pages.js';
+import { computeMemoryQos } from './memory-qos.js';
 import { type NodeFacts } from './node-facts.js';
 import { amountOf, computeOomScore, computePodLimit } from './quality-of-service.js';
 import { type ContainerResources } from '../runtime-changes.js';
@@ -11,8 +12,15 @@ import { computeSwapLimit } from './swap-limit.js';
 
 type ResourceFacts = Pick<
   NodeFacts,
-  'memoryCapacityBytes' | 'cpuCfsQuota' | 'cpuCfsPeriodUs' | 'hugePageSizes' | 'oomKillsContainer' | 'swap'
->;
+  | 'memoryCapacityBytes'
+  | 'cpuCfsQuota'
+  | 'cpuCfsPeriodUs'
+  | 'hugePageSizes'
+  | 'oomKillsContainer'
+  | 'swap'
+  | 'memoryQos'
+> &
+  Partial<Pick<NodeFacts, 'pageSizeBytes'>>;
 
 const SHARES_PER_CPU = 1024n;
 const LEAST_SHARES = 2n;
@@ -20,6 +28,7 @@ const MAX_SHARES = 262_144n;
 const LEAST_QUOTA_US = 1000n;
 /** The kernel ends all of a group with one process of it. Source: cgroup-v2 of the kernel’s documentation. */
 const OOM_GROUP_FILE = 'memory.oom.group';
+const USUAL_PAGE_BYTES = 4096;
 const SWAP_FILE = 'memory.swap.max';
 
 /** CRI's limits of a container: cpu by shares and quota, memory by its limit, and the OOM score. Pure. */
@@ -41,6 +50,11 @@ export function computeContainerResources(
       ...(facts.swap === undefined
         ? {}
         : { [SWAP_FILE]: String(computeSwapLimit(pod, container, { ...facts, swap: facts.swap })) }),
+      ...(facts.memoryQos === undefined
+        ? {}
+        : computeMemoryQos(pod, container, {
+            ...{ memoryQos: facts.memoryQos, pageSizeBytes: facts.pageSizeBytes ?? USUAL_PAGE_BYTES },
+          })),
     },
   });
 }

@@ -1,3 +1,4 @@
+import { type MemoryQos } from './memory-qos.js';
 import { type ResolverConfig } from './resolver-config.js';
 import { type SwapFacts } from './swap-limit.js';
 
@@ -29,6 +30,8 @@ export interface NodeFacts {
   readonly oomKillsContainer?: boolean;
   /** The node's swap; undefined where it cannot be limited (default: undefined). */
   readonly swap?: SwapFacts | undefined;
+  /** How memory is kept for containers; undefined on cgroup v1 (default: undefined). */
+  readonly memoryQos?: MemoryQos | undefined;
   /** The folder of seccomp profiles, for those with `Localhost`. */
   readonly seccompDir: string;
   /** Whether containers that ask for no seccomp profile get the runtime's default one. */

@@ -15,7 +15,7 @@ import { addJournalMetrics, type JournalStats } from '../metrics/journal-metrics
 import { addKubeClientMetrics } from '../metrics/kube-client-metrics.js';
 import { addLogMetrics, type LogState } from '../metrics/log-metrics.js';
 import { MetricsRegistry } from '../registry/metrics-registry.js';
-import { addNodeMetrics, addShutdownMetrics } from '../metrics/node-metrics.js';
+import { addMemoryProtectionMetrics, addNodeMetrics, addShutdownMetrics } from '../metrics/node-metrics.js';
 import { addPodCountMetrics } from '../metrics/pod-count-metrics.js';
 import { addPodStartMetrics } from '../metrics/pod-start-metrics.js';
 import { addPodWorkerMetrics } from '../metrics/pod-worker-metrics.js';
@@ -47,6 +47,7 @@ export interface AgentMetricsOptions {
     | 'services'
     | 'probes'
     | 'claimUsages'
+    | 'protection'
     | 'mounter'
     | 'pullRecords'
     | 'pullProgress'
@@ -94,6 +95,7 @@ export class AgentMetrics implements Disposable {
     const { pleg, probes } = parts;
     const registry = new MetricsRegistry({ clock, channels });
     addNodeMetrics(registry, { nodeName: identity.name, version, runtime, cgroupVersion });
+    addMemoryProtectionMetrics(registry, () => parts.protection.total);
     addShutdownMetrics(registry, () => parts.shutdown.times);
     addProcessMetrics(registry);
     this.loopDelay = new EventLoopDelay({ clock });

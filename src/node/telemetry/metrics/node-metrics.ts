@@ -32,6 +32,27 @@ export function addShutdownMetrics(
   );
 }
 
+/** Reports how much memory the kernel keeps for pods. */
+export function addMemoryProtectionMetrics(
+  registry: MetricsRegistry,
+  read: () => { readonly minBytes: bigint; readonly lowBytes: bigint },
+): void {
+  registry.readGauge(
+    {
+      name: 'kubelet_memory_qos_node_memory_min_bytes',
+      help: 'Memory that the kernel keeps in any case: what guaranteed pods request, with memoryReservationPolicy TieredReservation.',
+    },
+    () => Number(read().minBytes),
+  );
+  registry.readGauge(
+    {
+      name: 'kubelet_memory_qos_node_memory_low_bytes',
+      help: 'Memory that the kernel keeps as far as it can: what burstable pods request, with memoryReservationPolicy TieredReservation.',
+    },
+    () => Number(read().lowBytes),
+  );
+}
+
 /** Reports which node this is, and the build of the agent. */
 export function addNodeMetrics(registry: MetricsRegistry, facts: NodeMetricsFacts): void {
   const { nodeName, version, runtime, cgroupVersion } = facts;
