@@ -90,6 +90,7 @@ export async function buildObservingParts(given: ObservingPartsOptions) {
     ownUids,
     mountinfo,
     cgroups,
+    allocatable,
     protection,
     security,
     runtimeState,

@@ -53,12 +53,13 @@ export function runningParts(given: RunningPartsOptions): readonly Part<unknown>
 
 /** What is logged and recorded of failures. */
 function reportsPart({ started, version, logger }: RunningPartsOptions): Part<readonly (() => void)[]> {
-  const { channels, identity, connected, api, parts } = started;
+  const { channels, identity, connected, api, parts, link } = started;
   const { events, desired, hide } = parts;
   return {
     name: 'reports of failures',
     start: () => {
       const { url: runtime } = connected;
+      parts.allocatable.onEvent((event) => link?.recordEvent(event));
       logger.info('Started node agent', { version, node: identity.name, runtime, socket: api.socket });
       return [
         recordProbeFailures(channels, events, (uid) => desired.has(uid)),

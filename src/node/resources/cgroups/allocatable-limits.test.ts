@@ -158,6 +158,28 @@ describe('the group of all pods', () => {
   });
 });
 
+it('reports to the Node what was limited, from before anybody listened on, and each failure once', async () => {
+  const bench = await makeHarness('v2', {
+    ...RESERVED,
+    ...{ enforceNodeAllocatable: ['pods', 'system-reserved'], systemReservedCgroup: '/system.slice' },
+  });
+  await bench.trees.make('/system.slice');
+  await bench.limits.enforceReserved(NEVER);
+  const events: string[] = [];
+  bench.limits.onEvent(({ type, reason, message }) => events.push(`${type} ${reason}: ${message}`));
+  expect(events).toEqual([
+    'Normal NodeAllocatableEnforced: Updated limits on system reserved cgroup /system.slice',
+  ]);
+  bench.sliceError = new Error('Access denied');
+  for (let call = 0; call < 3; call++) await bench.limits.limitPods('/pods.slice', [], NEVER);
+  bench.sliceError = undefined;
+  for (let call = 0; call < 3; call++) await bench.limits.limitPods('/pods.slice', [], NEVER);
+  expect(events.slice(1)).toEqual([
+    'Warning FailedNodeAllocatableEnforcement: Failed to update Node Allocatable Limits "/pods.slice": Access denied',
+    'Normal NodeAllocatableEnforced: Updated Node Allocatable limit across pods',
+  ]);
+});
+
 describe('the groups of the system and of agents', () => {
   const both = {
     ...{

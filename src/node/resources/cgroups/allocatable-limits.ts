@@ -39,6 +39,13 @@ export interface GroupAmounts {
   readonly memoryMinBytes?: bigint | undefined;
 }
 
+/** An event of the Node about these limits, in a kubelet's words. */
+export interface AllocatableEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: 'NodeAllocatableEnforced' | 'FailedNodeAllocatableEnforcement';
+  readonly message: string;
+}
+
 /** What {@link AllocatableLimits} needs. */
 export interface AllocatableLimitsOptions {
   readonly options: ReserveOptions;
@@ -68,6 +75,9 @@ export class AllocatableLimits {
   readonly #settled = new Map<string, string>();
   /** Groups without limits of an earlier run. */
   readonly #free = new Set<string>();
+  /** Those that nobody has listened to; at most one for each group. */
+  readonly #events: AllocatableEvent[] = [];
+  #listener: ((event: AllocatableEvent) => void) | undefined;
   #ofPods: GroupAmounts | undefined;
   #readAtMs = -Infinity;
 
@@ -86,6 +96,17 @@ export class AllocatableLimits {
     const { system, kube } = computeReserved(options);
     await this.#enforce('system-reserved', options.systemReservedCgroup, system, signal);
     await this.#enforce('kube-reserved', options.kubeReservedCgroup, kube, signal);
+  }
+
+  /** From now on the listener gets the events, beginning with those from before. Once. */
+  onEvent(listener: (event: AllocatableEvent) => void): void {
+    this.#listener = listener;
+    for (const event of this.#events.splice(0)) listener(event);
+  }
+
+  #report(event: AllocatableEvent): void {
+    if (this.#listener !== undefined) this.#listener(event);
+    else if (this.#events.length < MAX_LOGGED) this.#events.push(event);
   }
 
   async #enforce(whose: string, group: string, amounts: ReservedAmounts, signal: AbortSignal): Promise<void> {
@@ -113,6 +134,8 @@ export class AllocatableLimits {
       throw new PodloopError('OPTION_INVALID', `${flag}: ${path} cannot be limited: ${messageOf(error)}`);
     }
     this.#options.logger.info('Reserved cgroup limited', { cgroup: path, ...describe(limits) });
+    const message = `Updated limits on ${whose.replace('-', ' ')} cgroup ${group}`;
+    this.#report({ type: 'Normal', reason: 'NodeAllocatableEnforced', message });
   }
 
   /**
@@ -129,11 +152,15 @@ export class AllocatableLimits {
       }
       const { cpuShares } = this.#ofPods;
       for (const each of above) await this.#apply(each, { cpuShares }, signal);
-      await this.#apply(path, this.#ofPods, signal);
+      if (!(await this.#apply(path, this.#ofPods, signal))) return;
+      const message = 'Updated Node Allocatable limit across pods';
+      this.#report({ type: 'Normal', reason: 'NodeAllocatableEnforced', message });
     } catch (error) {
       const err = messageOf(error);
-      if (this.#logged.add(`${path} ${err}`))
-        this.#options.logger.warn('Limits of all pods together are not set', { cgroup: path, err });
+      if (!this.#logged.add(`${path} ${err}`)) return;
+      this.#options.logger.warn('Limits of all pods together are not set', { cgroup: path, err });
+      const message = `Failed to update Node Allocatable Limits "${path}": ${err}`;
+      this.#report({ type: 'Warning', reason: 'FailedNodeAllocatableEnforcement', message });
     }
   }
 
@@ -163,9 +190,10 @@ export class AllocatableLimits {
     this.#readAtMs = clock.now();
   }
 
-  async #apply(path: string, amounts: GroupAmounts, signal: AbortSignal): Promise<void> {
+  /** Whether it was not so before. */
+  async #apply(path: string, amounts: GroupAmounts, signal: AbortSignal): Promise<boolean> {
     const words = JSON.stringify(describe(amounts));
-    if (this.#settled.get(path) === words) return;
+    if (this.#settled.get(path) === words) return false;
     const { trees, limits, setSlice } = this.#options;
     const { cpuShares, memoryBytes, memoryMinBytes: minBytes, pids } = amounts;
     if (path.endsWith(SLICE)) await setSlice(posix.basename(path), toProperties(amounts), signal);
@@ -181,6 +209,7 @@ export class AllocatableLimits {
       if (minBytes !== undefined) await limits.protect(path, { minBytes, lowBytes });
     }
     this.#settled.set(path, words);
+    return true;
   }
 }
 

@@ -5,8 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
 import { untilTrue } from '#support/until-true.js';
 import { BoundedLooks } from '../../volumes/bounded-looks.js';
-import { type Claimed } from '../../volumes/claimed-volumes.js';
-import { ClaimUsages, type ClaimUsagesOptions } from './claim-usages.js';
+import { type Claimed, ClaimUsages, type ClaimUsagesOptions } from './claim-usages.js';
 
 const NEVER = new AbortController().signal;
 let root: string;
@@ -29,7 +28,7 @@ const aClaimed = (
   kind: 'local' | 'hostPath' = 'local',
 ): Claimed => ({
   ...{ podUid: 'u1', volume: 'data', claim: { namespace: 'default', name } },
-  place: { name: `pv-${name}`, kind, path: join(root, name), type: '' },
+  place: { kind, path: join(root, name) },
   ...fields,
 });
 

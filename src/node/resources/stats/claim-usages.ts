@@ -15,11 +15,18 @@
  */
 import { forEachAtOnce } from '#base/async/for-each-at-once.js';
 import { type Clock } from '#base/time/clock.js';
-import { type BoundedLooks } from '../../volumes/bounded-looks.js';
-import { type Claimed } from '../../volumes/claimed-volumes.js';
 import { diskAt, usedOf } from './disk-usages.js';
 import { type DiskUse } from './summary-shapes.js';
-import { type VolumeUse } from './volume-usages.js';
+import { type ClaimRef, type VolumeUse } from './volume-usages.js';
+
+/** A volume that a pod has claimed. */
+export interface Claimed {
+  readonly podUid: string;
+  /** The name of the volume in the pod. */
+  readonly volume: string;
+  readonly claim: ClaimRef;
+  readonly place: { readonly kind: 'local' | 'hostPath'; readonly path: string };
+}
 
 /** A claimed volume with its usage. */
 export type ClaimUse = VolumeUse & Pick<Claimed, 'claim'>;
@@ -28,7 +35,8 @@ export type ClaimUse = VolumeUse & Pick<Claimed, 'claim'>;
 export interface ClaimUsagesOptions {
   /** What pods have: volumes that this node has made, and those that a cluster has. */
   readonly claimed: () => { readonly ofNode: readonly Claimed[]; readonly ofCluster: readonly Claimed[] };
-  readonly looks: Pick<BoundedLooks, 'run'>;
+  /** Accesses a path that may never answer; rejects then. */
+  readonly looks: { run<T>(path: string, look: () => Promise<T>): Promise<T> };
   /** Measures a folder in bytes; may take long. */
   readonly measureFolder: (path: string, signal: AbortSignal) => Promise<bigint>;
   /** Counts the files and folders in it; may take long. */

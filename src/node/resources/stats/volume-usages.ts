@@ -3,8 +3,13 @@ import { join } from 'node:path';
 import { type Clock } from '#base/time/clock.js';
 import { diskAt, usedOf } from './disk-usages.js';
 import { FolderSizes } from './folder-sizes.js';
-import { type ClaimName } from '../../volumes/claims/local-claims.js';
 import { type DiskUse } from './summary-shapes.js';
+
+/** Identifies a claim. */
+export interface ClaimRef {
+  readonly namespace: string;
+  readonly name: string;
+}
 
 /** A volume of a pod and its usage. */
 export interface VolumeUse {
@@ -13,7 +18,7 @@ export interface VolumeUse {
   readonly plugin: string;
   readonly disk: DiskUse;
   /** Whose it is, if a pod has claimed it. */
-  readonly claim?: ClaimName | undefined;
+  readonly claim?: ClaimRef | undefined;
   /** It has a file system of its own, such as one in memory, and uses nothing of the node's disk. */
   readonly isApart: boolean;
 }
