@@ -60,6 +60,7 @@ export default defineConfig({
             'test/critest/**/*.test.ts',
             'test/differential/**/*.test.ts',
             'test/e2e/**/*.test.ts',
+            'test/incidents/harness/**/*.test.ts',
             'test/machine/*.test.ts',
             'test/machine/{power,userland}/*.test.ts',
           ],

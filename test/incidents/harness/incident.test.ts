@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Finding } from '../../../src/node/doctor/doctor-run.js';
 import { judge } from './incident.js';
-import { toPage } from './results.js';
+import { readGuide, readResults, toCauses, toPage } from './results.js';
 
 const aFinding = (changes: Partial<Finding> = {}): Finding => ({
   ...{ code: 'ShimStopped', severity: 'critical', message: 'the shim of pod default/web (pid 7) is stopped' },
@@ -54,5 +54,30 @@ describe('the page of results', () => {
       '| a shim \\| is stopped | 2.1 | right | 5.0 s | ShimStopped: the shim | 2026-01-01, abc |',
     );
     expect(page).toContain('| missed: it found nothing |');
+  });
+});
+
+describe('the table of causes', () => {
+  const result = {
+    ...{ incident: 'a shim is stopped', containerd: '1.7', verdict: 'right' as const, why: '', tookS: 9.2 },
+    ...{ said: 'ShimStopped: the shim', date: '2026-01-01', commit: 'abc' },
+    kubelet: { log: ['2× "Failed" err="a | b"', 'a `word`'], metrics: [] },
+  };
+
+  it('has a row for each incident as the newest release showed it', () => {
+    const table = toCauses([result, { ...result, containerd: '2.1', tookS: 4.9 }]).split('\n');
+    expect(table.slice(2)).toEqual([
+      '| a shim is stopped | `2× "Failed" err="a \\| b"`<br>`` a `word` `` | nothing | ShimStopped: the shim | 5 s |',
+    ]);
+  });
+
+  it('leaves out what the doctor did not name, and what no kubelet was beside', () => {
+    const { kubelet: _, ...alone } = result;
+    expect(toCauses([{ ...result, said: '' }, alone]).split('\n')).toHaveLength(2);
+  });
+
+  it('stands in the guide as the kept results have it', async () => {
+    const { wanted, is } = await readGuide(await readResults());
+    expect(is).toBe(wanted);
   });
 });
