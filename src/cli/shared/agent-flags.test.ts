@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { addAgentFlags, type AgentFlagChoices, readAgentFlags } from './agent-flags.js';
@@ -54,4 +55,11 @@ describe('amounts', () => {
   it.each(['cpu', 'cpu=', '=1', 'cpu=1,,memory=1Gi', ''])('are refused with what is right: %j', (text) => {
     expect(() => read('--system-reserved', text)).toThrow('use amounts such as cpu=200m,memory=500Mi');
   });
+});
+
+it('takes paths from the working directory', () => {
+  const command = new Command('run');
+  addAgentFlags(command);
+  command.parse(['--root-dir', 'state', '--pod-logs-dir=/var/../logs'], { from: 'user' });
+  expect(readAgentFlags(command.opts())).toMatchObject({ rootDir: resolve('state'), podLogsDir: '/logs' });
 });

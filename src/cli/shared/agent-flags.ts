@@ -10,7 +10,7 @@ import {
 } from '#node';
 import { findQuantity, toWholeUnits } from '#kube/fields/quantity.js';
 import { formatGoDuration } from '#base/time/go-duration.js';
-import { parseDurationFlag, parseWholeFlag } from './flag-values.js';
+import { parseDurationFlag, parsePathFlag, parseWholeFlag } from './flag-values.js';
 
 /** Which flags {@link addAgentFlags} adds, and which defaults it shows. */
 export interface AgentFlagChoices {
@@ -75,7 +75,7 @@ function toOption(flag: string, { type, doc }: AgentOptionFacts<unknown>): Optio
     case 'text':
       return new Option(`${flag} <text>`, doc);
     case 'path':
-      return new Option(`${flag} <path>`, doc);
+      return new Option(`${flag} <path>`, doc).argParser(parsePathFlag);
     case 'duration':
     case 'period':
       return new Option(`${flag} <duration>`, doc).argParser(parseDurationFlag);

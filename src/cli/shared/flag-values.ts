@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { parseGoDuration } from '#base/time/go-duration.js';
 
@@ -19,6 +20,11 @@ export function parsePositiveDuration(text: string): number {
     // What commander prints has the flag's name and the value already.
   }
   throw new InvalidArgumentError('use a positive duration such as 1s, 500ms or 1m30s');
+}
+
+/** A path, from the working directory where it is relative. */
+export function parsePathFlag(text: string): string {
+  return text === '' ? '' : resolve(text);
 }
 
 /** A whole number, which may be negative. */

@@ -12,6 +12,7 @@ import { machineDefaults } from '../../shared/machine-defaults.js';
 import { agentsOf, findAgents, type RunningAgent } from '../../shared/agents/find-agents.js';
 import { AgentAbsent, AgentClient } from '../../shared/api/agent-client.js';
 import { readLines } from '../../shared/api/watch-objects.js';
+import { parsePathFlag } from '../../shared/flag-values.js';
 import { createLogger } from '../../shared/log/log-output.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
 import { isYes } from '../../shared/streaming/read-answer.js';
@@ -46,7 +47,11 @@ export function downCommand(host: CliHost): Command {
     .description('End the pods of a folder of manifests, and the agent that runs them.')
     .argument('[folder]', 'Folder of Pod manifests, as for "podloop up" (default: that of the only agent)')
     .addOption(socketOption())
-    .option('--root-dir <path>', 'Root folder of pods that an agent has left (default: as for "podloop up")')
+    .option(
+      '--root-dir <path>',
+      'Root folder of pods that an agent has left (default: as for "podloop up")',
+      parsePathFlag,
+    )
     .option(
       '--runtime-endpoint <endpoint>',
       'Runtime of pods that an agent has left (default: as for "podloop run")',

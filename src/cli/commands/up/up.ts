@@ -21,7 +21,7 @@ import {
 import { AgentClient } from '../../shared/api/agent-client.js';
 import { resolveAgentSocket } from '../../shared/api/agent-socket.js';
 import { pathOf, PODS } from '../../shared/api/resource-type.js';
-import { parseDurationFlag } from '../../shared/flag-values.js';
+import { parseDurationFlag, parsePathFlag } from '../../shared/flag-values.js';
 import { claimSharedFolder, SHARED_ROOT_DIR } from '../../shared/own-root-dir.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
 import { AGENT_LOG, startAgent } from './start-agent.js';
@@ -65,7 +65,7 @@ export function upCommand(host: CliHost): Command {
       new Option(
         '--root-dir <path>',
         'Root folder of the agent (default: the one of "podloop run", or one of its own below it)',
-      ),
+      ).argParser(parsePathFlag),
     )
     .option('--wait', 'Wait until every pod is ready or has succeeded', false)
     .addOption(
