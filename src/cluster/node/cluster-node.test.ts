@@ -247,6 +247,16 @@ describe('a node that the controller of a cloud completes', () => {
   });
 });
 
+it('takes a chosen address back from that controller when it is chosen no more', async () => {
+  const annotations = { 'alpha.kubernetes.io/provided-node-ip': '192.0.2.7', note: 'kept' };
+  server.put('/api/v1/nodes/here', { metadata: { name: 'here', annotations } });
+  await start({ cloud: { nodeIp: '' } });
+  await clock.advance(1_000);
+  const { metadata } = stored();
+  expect(metadata.annotations).toMatchObject({ note: 'kept' });
+  expect(metadata.annotations).not.toHaveProperty('alpha.kubernetes.io/provided-node-ip');
+});
+
 describe('a node that is there already', () => {
   const existing = {
     metadata: {

@@ -86,7 +86,7 @@ export function computeInitialNode(
 
 /**
  * A Node that was there already, with what a node sees to of the one that it would have created: the labels that every
- * node has, who attaches its volumes, and nothing else. Pure.
+ * node has, who attaches its volumes, the address that people have chosen, and nothing else. Pure.
  *
  * Other labels, taints and the spec are those of whoever runs the cluster by now; NodeRestriction would not let a node
  * change its taints.
@@ -96,12 +96,14 @@ export function adoptNode(existing: NodeObject, initial: NodeObject): NodeObject
     const value = initial.metadata.labels[key];
     return value === undefined ? [] : [[key, value]];
   });
+  // Of an earlier agent that had a chosen address.
+  const { [PROVIDED_NODE_IP]: _provided, ...annotations } = existing.metadata.annotations;
   return {
     ...existing,
     metadata: {
       ...existing.metadata,
       labels: { ...existing.metadata.labels, ...Object.fromEntries(own) },
-      annotations: { ...existing.metadata.annotations, ...initial.metadata.annotations },
+      annotations: { ...annotations, ...initial.metadata.annotations },
     },
   };
 }
