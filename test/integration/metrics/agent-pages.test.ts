@@ -127,6 +127,10 @@ function valueOf(name: string, labels: Readonly<Record<string, string>> = {}): n
 const MAY_BE_EMPTY = new Set([
   // Nobody asks for /stats/summary, and no pod goes.
   ...['kubelet_volume_metric_collection_duration_seconds', 'kubelet_sleep_action_terminated_early_total'],
+  // No pod has claimed a volume.
+  ...['available_bytes', 'capacity_bytes', 'inodes', 'inodes_free', 'inodes_used', 'used_bytes'].map(
+    (stat) => `kubelet_volume_stats_${stat}`,
+  ),
   // Nobody names a plugin for credentials of registries.
   ...['kubelet_credential_provider_plugin_duration', 'kubelet_credential_provider_plugin_errors'],
   // Everything fits.

@@ -15,7 +15,7 @@ interface Summary {
   readonly node: object;
   readonly pods: readonly {
     readonly containers: readonly { readonly name: string }[];
-    readonly volume?: readonly { readonly usedBytes: number }[];
+    readonly volume?: readonly { readonly name: string; readonly usedBytes: number }[];
   }[];
 }
 
@@ -24,16 +24,19 @@ const IS_VERSION_1 = existsSync('/sys/fs/cgroup/memory/memory.stat');
 
 /** More than a block in the volume before it says that it runs. */
 const SCRIPT =
-  'dd if=/dev/zero of=/data/file bs=65536 count=1 2>/dev/null; echo there; while :; do sleep 0.2; done';
+  'for folder in /data /kept; do dd if=/dev/zero of=$folder/file bs=65536 count=1 2>/dev/null; done; echo there; while :; do sleep 0.2; done';
 
 const POD = {
   ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' } },
   spec: {
     terminationGracePeriodSeconds: 1,
-    volumes: [{ name: 'data', emptyDir: {} }],
+    volumes: [
+      { name: 'data', emptyDir: {} },
+      { name: 'kept', persistentVolumeClaim: { claimName: 'kept' } },
+    ],
     containers: ['main', 'side'].map((name) => ({
       ...{ name, image: 'podloop.local/host', command: ['sh', '-c', SCRIPT] },
-      volumeMounts: [{ name: 'data', mountPath: '/data' }],
+      volumeMounts: ['data', 'kept'].map((volume) => ({ name: volume, mountPath: `/${volume}` })),
       // Without one a runtime does not tell how much swap there may be.
       resources: { limits: { memory: '64Mi' } },
     })),
@@ -53,6 +56,7 @@ describe('the pages about usage of a running agent', () => {
     agent = new PodloopProcess([
       ...['run', join(folder, 'manifests'), '--root-dir', join(folder, 'node'), '--node-name', 'test'],
       ...['--pod-logs-dir', join(folder, 'logs'), '--runtime-endpoint', 'embedded', '--stop-pods'],
+      ...['--volume-stats-agg-period', '500ms'],
     ]);
     await agent.line('stderr', /Started node agent/);
     await vi.waitFor(async () => expect(await runningContainers()).toEqual(['main', 'side']), 30_000);
@@ -93,7 +97,8 @@ describe('the pages about usage of a running agent', () => {
   );
 
   it('/stats/summary tells of the node, its pods, their containers, volumes and logs', async () => {
-    await vi.waitFor(async () => expect(await firstVolume()).toMatchObject({ name: 'data' }), 30_000);
+    await vi.waitFor(async () => expect(await volumeOf('data')).toBeDefined(), 30_000);
+    await vi.waitFor(async () => expect(await volumeOf('kept')).toBeDefined(), 30_000);
     const { node, pods } = (await api.json('/stats/summary')) as Summary;
     const amount = expect.any(Number) as number;
     const disk = { capacityBytes: amount, availableBytes: amount, inodes: amount };
@@ -110,7 +115,6 @@ describe('the pages about usage of a running agent', () => {
       podRef: { namespace: 'default', name: 'web-test', uid: expect.any(String) as string },
       cpu: { usageCoreNanoSeconds: amount, usageNanoCores: amount },
       memory: { workingSetBytes: amount },
-      volume: [{ ...disk, name: 'data', usedBytes: amount }],
       'ephemeral-storage': { ...disk, usedBytes: amount },
       process_stats: { process_count: amount },
     });
@@ -121,13 +125,31 @@ describe('the pages about usage of a running agent', () => {
       rootfs: { ...disk, usedBytes: amount },
       logs: { ...disk, usedBytes: amount },
     });
-    expect(pods[0]!.volume?.[0]?.usedBytes).toBeGreaterThanOrEqual(65_536);
+    const [data, kept] = [await volumeOf('data'), await volumeOf('kept')];
+    expect(data).toMatchObject({ ...disk, usedBytes: amount, inodesUsed: 2 });
+    expect(data).not.toHaveProperty('pvcRef');
+    expect(kept).toMatchObject({ ...disk, pvcRef: { namespace: 'default', name: 'kept' }, inodesUsed: 2 });
+    for (const volume of [data, kept]) expect(volume!.usedBytes).toBeGreaterThanOrEqual(65_536);
   });
 
-  async function firstVolume(): Promise<unknown> {
+  async function volumeOf(wanted: string): Promise<{ readonly usedBytes: number } | undefined> {
     const { pods } = (await api.json('/stats/summary')) as Summary;
-    return pods[0]?.volume?.[0];
+    return pods[0]?.volume?.find(({ name }) => name === wanted);
   }
+
+  it('/metrics has how full the volumes of claims are', async () => {
+    const labels = { namespace: 'default', persistentvolumeclaim: 'kept' };
+    const find = async (stat: string): Promise<number> => {
+      const { samples } = await read('/metrics');
+      const found = samples.find(({ name }) => name === `kubelet_volume_stats_${stat}`);
+      expect(found?.labels).toEqual(labels);
+      return found!.value;
+    };
+    await vi.waitFor(async () => expect(await find('used_bytes')).toBeGreaterThanOrEqual(65_536), 30_000);
+    expect(await find('inodes_used')).toBe(2);
+    expect(await find('capacity_bytes')).toBeGreaterThan(await find('available_bytes'));
+    expect(await find('inodes')).toBeGreaterThan(await find('inodes_free'));
+  });
 
   it('tells of each pod and container, the pod being what they use together', async () => {
     const { samples } = await read('/metrics/resource');
