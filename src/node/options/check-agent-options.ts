@@ -42,6 +42,8 @@ export function findOptionProblem(options: AgentOptions): string | undefined {
     findWrongListener('--healthz-bind-address', options.healthzBindAddress),
     findWrongUrl(options),
     findWrongPodCidr(options),
+    findWrongOomScore(options),
+    atLeast('--max-open-files', options.maxOpenFiles ?? 1, 1),
     findWrongSocket(options),
     findWrongHeaders(options),
     findWrongCgroupRoot(options),
@@ -127,6 +129,10 @@ function findWrongAddress({ nodeIp }: AgentOptions): string | undefined {
   const families = new Set(ips.map((ip) => isIP(ip)));
   if (families.size === ips.length) return undefined;
   return `--node-ip: ${JSON.stringify(nodeIp)} is neither one address nor one of IPv4 and one of IPv6`;
+}
+
+function findWrongOomScore({ oomScoreAdj: score = 0 }: AgentOptions): string | undefined {
+  return score >= -1_000 && score <= 1_000 ? undefined : `--oom-score-adj: ${score} is not from -1000 to 1000`;
 }
 
 function findWrongPodCidr({ podCidr }: AgentOptions): string | undefined {

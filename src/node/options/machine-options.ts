@@ -6,6 +6,10 @@ export interface MachineOptions {
   readonly failCgroupV1: boolean;
   readonly protectKernelDefaults: boolean;
   readonly makeIptablesUtilChains: boolean;
+  /** Undefined: it stays as it is. */
+  readonly oomScoreAdj: number | undefined;
+  /** Undefined: the limit stays as it is. */
+  readonly maxOpenFiles: number | undefined;
 }
 
 /** The rows of {@link MachineOptions}. */
@@ -45,5 +49,25 @@ export const MACHINE_OPTIONS: OptionsTable<MachineOptions> = {
     field: 'makeIPTablesUtilChains',
     fromConfig: (config) => config.makeIPTablesUtilChains,
     doc: 'Make the kubelet’s chains of iptables, KUBE-IPTABLES-HINT and KUBE-FIREWALL, for network plugins that rely on them',
+  },
+  oomScoreAdj: {
+    type: 'limit',
+    default: undefined,
+    defaultText: 'that of the unit or shell that starts it',
+    flag: '--oom-score-adj',
+    group: 'Node and resources',
+    field: 'oomScoreAdj',
+    fromConfig: (config) => config.oomScoreAdj,
+    doc: 'How early the kernel kills the agent when memory runs out, from -1000 for never to 1000',
+  },
+  maxOpenFiles: {
+    type: 'limit',
+    default: undefined,
+    defaultText: 'that of the unit or shell that starts it',
+    flag: '--max-open-files',
+    group: 'Node and resources',
+    field: 'maxOpenFiles',
+    fromConfig: (config) => config.maxOpenFiles,
+    doc: 'Maximum number of files that the agent may have open',
   },
 };

@@ -26,7 +26,7 @@ export type AgentOptionType =
   | 'factor'
   /** A whole number that is not negative. */
   | 'count'
-  /** A whole number; a negative one stands for no limit. */
+  /** A whole number; the option defines what a negative one and undefined mean. */
   | 'limit'
   | 'percent'
   /** From 0 to 65535; the option defines what undefined means. */

@@ -73,7 +73,7 @@ function expectation(type: AgentOptionType, value: unknown): string | undefined 
     case 'count':
       return isWhole && number >= 0 ? undefined : 'a whole number';
     case 'limit':
-      return isWhole ? undefined : 'a whole number';
+      return value === undefined || isWhole ? undefined : 'a whole number';
     case 'percent':
       return isWhole && number >= 0 && number <= 100 ? undefined : 'from 0 to 100';
     case 'port':

@@ -14,6 +14,7 @@ import { type AgentOptions } from '../options/agent-options.js';
 import { findTlsPort } from '../options/port-address.js';
 import { readOptionFile } from '#base/fs/read-option-file.js';
 import { HostIps, readNodeIpFacts } from '../resources/facts/host-ips.js';
+import { settleOwnLimits } from '../resources/facts/own-limits.js';
 import { checkMachine } from '../resources/facts/machine-requirements.js';
 import { type NodeIdentity, readInstanceId, resolveNodeName } from '../resources/facts/node-identity.js';
 import { type LogindPort } from '../resources/shutdown/logind.js';
@@ -82,6 +83,7 @@ export async function startParts(
   const start = async <Made>(part: Part<Made>): Promise<Made> => list.start(part, signal);
 
   await start({ name: 'requirements of the machine', start: async () => checkMachine(options) });
+  await start({ name: 'limits of the agent', start: async () => settleOwnLimits(options, logger) });
   await start({ name: 'files of the servers', start: async () => checkServerFiles(options) });
   const nodeName = resolveNodeName(options.nodeName === '' ? undefined : options.nodeName);
   const link = await start(connectionPart(options, ports, nodeName, channels));
