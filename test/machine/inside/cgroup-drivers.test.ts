@@ -148,6 +148,37 @@ describe.each(['cgroupfs', 'systemd'] as const)('containerd with the cgroup driv
     });
   });
 
+  it('keeps the memory that pods request, and slows containers down before their limits, where that is asked for', async () => {
+    await stop();
+    await start({ memoryReservationPolicy: 'TieredReservation', memoryThrottlingFactor: 0.5 });
+    await put('third');
+    const group = (await groupOf('third')).replace(/\/container$/, '');
+    const [pod, burstable] = [dirname(group), dirname(dirname(group))];
+    expect([await read(group, 'memory.low'), await read(group, 'memory.high')]).toEqual([
+      ...[String(32 * MIB), String(48 * MIB)],
+    ]);
+    // Those of earlier agents count as soon as the pod was synced.
+    const kept = async (): Promise<string[]> =>
+      Promise.all([
+        ...[pod, burstable, dirname(burstable)].map(async (path) => read(path, 'memory.low')),
+        read(dirname(burstable), 'memory.min'),
+      ]);
+    const all = String(3 * 32 * MIB);
+    await until(kept, (found) => found.join() === [String(32 * MIB), all, all, all].join());
+    for (const name of ['second', 'third']) await rm(join(folder, 'manifests', `${name}.yaml`));
+    const left = String(32 * MIB);
+    await until(
+      async () => Promise.all([burstable, dirname(burstable)].map(async (path) => read(path, 'memory.low'))),
+      (found) => found.join() === [left, left].join(),
+    );
+    await stop();
+    await start();
+    await until(
+      async () => read(dirname(burstable), 'memory.low'),
+      (found) => found === '0',
+    );
+  });
+
   it('gives doctor nothing to say about cgroups', async () => {
     const words = `--socket ${join(folder, 'node/podloop.sock')} -r ${containerd.endpoint} --timeout 5m -o json`;
     const { findings, facts } = JSON.parse(await shellOutput(`podloop doctor ${words}`)) as {
