@@ -71,6 +71,7 @@ const INSIDE: readonly (Pick<Suite, 'name'> &
   { name: 'systemd unit', file: 'systemd-unit.test.ts', images: ['debian13'], long: true },
   { name: 'hardened node', file: 'hardened-node.test.ts', images: ['debian13'], long: true },
   { name: 'node shutdown', file: 'node-shutdown.test.ts', images: ['debian13'] },
+  { name: 'guards', file: 'guards.test.ts', images: ['debian13'], long: true },
   { name: 'own limits', file: 'own-limits.test.ts', images: ['debian13'] },
   { name: 'cgroup drivers', file: 'cgroup-drivers.test.ts', long: true },
   { name: 'started package', file: 'started-package.test.ts', long: true, needs: ['packages'] },
