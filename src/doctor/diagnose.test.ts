@@ -296,6 +296,37 @@ describe('diagnose', () => {
     expect(diagnose(aNode({ machine: { abandonedShims } }))).toMatchObject([{ code: 'ShimsAbandoned' }]);
   });
 
+  it('blames a shim for a runtime that is starting and waits for it, and not for one that is gone', () => {
+    const ill = { illShims: [{ ...SHIM, illness: 'stopped' as const }], illShimCount: 1 };
+    const abandonedShims = known({
+      ...{ count: 2, shims: [{ pid: 6, command: 'containerd-shim', sandboxId: 'abc' }] },
+      addresses: ['/run/c.sock'],
+    });
+    const away = (daemon: object) =>
+      diagnose(
+        aNode({
+          ...failed('CRI_UNAVAILABLE', 'nobody listens'),
+          machine: { ...working(ill).machine, abandonedShims, daemons: known(daemon) },
+        }),
+      );
+    const starting = { startingRuntime: { pid: 77, command: 'containerd', forMs: 5_000 } };
+    expect(away(starting)).toMatchObject([
+      {
+        code: 'ShimStopped',
+        pod: WEB,
+        follows: expect.arrayContaining([
+          expect.objectContaining({
+            code: 'RuntimeNotRunning',
+            process: { pid: 77, command: 'containerd' },
+            message: expect.stringContaining('containerd (pid 77) was started 5s ago') as string,
+          }),
+          expect.objectContaining({ code: 'ShimsAbandoned' }),
+        ]) as object[],
+      },
+    ]);
+    expect(away({}).map(({ code }) => code)).toEqual(['RuntimeNotRunning', 'ShimStopped']);
+  });
+
   it('blames nothing that is not known', () => {
     const nothing = notKnown('not asked');
     const facts = aNode({

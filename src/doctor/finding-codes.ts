@@ -35,7 +35,7 @@ export const FINDING_CODES = {
     'Pods of the kubelet do not run for reasons of their own, such as an image that cannot be pulled.',
   SandboxStorm: 'Sandboxes of a pod are made again and again.',
   CrashLoops: 'Containers of many pods are started again and again.',
-  EventsLost: 'Containers changed and the runtime’s event stream did not tell of all of it.',
+  EventsLost: 'Containers changed and the runtime’s event stream did not report all of it.',
   EventStreamBreaks: 'The runtime’s event stream ends or fails while it is read.',
   IoPressure: 'Processes wait for disks most of the time.',
   MemoryPressure: 'Processes wait for memory.',

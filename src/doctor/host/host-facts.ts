@@ -33,6 +33,8 @@ export interface OciCall extends NamedProcess, ProcessState, ContainerOwner {
 /** A shim that cannot do its work. */
 export interface IllShim extends NamedProcess, ProcessState, ContainerOwner {
   readonly sandboxId: string;
+  /** By the cgroup of a process of the pod, where nothing else says whose it is. */
+  readonly podUid?: string;
   /**
    * `stopped`: by a signal. `frozen`: by its cgroup. `blocked`: in the kernel, at both scans. `silent`: it takes a
    * connection at its socket and does not answer, for the container that is named alone or for all.
@@ -82,6 +84,8 @@ export interface Spent {
 /** The daemons of a node that were found. */
 export interface DaemonFacts {
   readonly runtime?: Daemon;
+  /** A runtime that was started lately and does not listen anywhere yet. */
+  readonly startingRuntime?: NamedProcess & { readonly forMs: number };
   readonly kubelet?: Daemon;
   /** Where a kubelet is installed on this machine, whether it runs or not: the file that shows it. */
   readonly kubeletConfigured?: string;

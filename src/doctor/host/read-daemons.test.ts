@@ -67,6 +67,19 @@ beforeEach(async () => {
 });
 
 describe('the daemons of a node', () => {
+  it('include a runtime that was started lately and listens nowhere yet', async () => {
+    await write('proc/uptime', '100.00 1.00\n');
+    await addDaemon(5, 'containerd', 501, '');
+    await addDaemon(6, 'containerd', 999, '');
+    // It listens elsewhere: another one.
+    await addDaemon(7, 'containerd', 503, '');
+    await write('proc/1/net/unix', '0000: 00000002 00000000 00010000 0001 01 503 /run/docker.sock\n');
+    const { runtime, startingRuntime } = await read();
+    expect(runtime).toBeUndefined();
+    // Started at ticks 60, of a hundred a second, after 5.
+    expect(startingRuntime).toMatchObject({ pid: 6, command: 'containerd', forMs: 99_400 });
+  });
+
   it('are those that listen at the socket of the runtime and the port of the kubelet, and no others', async () => {
     await addDaemon(5, 'containerd', 501, '');
     await addDaemon(6, 'containerd', 503, '');

@@ -12,6 +12,8 @@ const KUBELET = 'kubelet';
 const KUBELET_FILES = ['/etc/kubernetes/kubelet.conf', '/var/lib/kubelet/config.yaml'];
 /** The kernel writes a number near its largest one where there is no limit. */
 const NO_LIMIT = 2 ** 60;
+/** A runtime gives each shim ten seconds when it starts, one after another. */
+const STARTING_MS = 15 * 60_000;
 /** More files than that are not searched for a socket. */
 const MAX_FILES = 20_000;
 
@@ -35,11 +37,32 @@ export async function readDaemons(
       ? undefined
       : await findListener(files, ofKubelet, await findTcpInodes(files, kubeletPort));
   const configured = ofKubelet.length === 0 ? await findFirst(files, KUBELET_FILES) : undefined;
+  const starting = runtime === undefined ? await findStarting(files, ofRuntime) : undefined;
   return {
     ...(runtime === undefined ? {} : { runtime: await readDaemon(files, runtime) }),
+    ...(starting === undefined ? {} : { startingRuntime: starting }),
     ...(kubelet === undefined ? {} : { kubelet: await readDaemon(files, kubelet) }),
     ...(configured === undefined ? {} : { kubeletConfigured: configured }),
   };
+}
+
+/** The youngest of these that listens at no socket at all. */
+async function findStarting(
+  files: HostFiles,
+  candidates: readonly SeenProcess[],
+): Promise<DaemonFacts['startingRuntime']> {
+  const sockets = parseUnixSockets((await files.find('/proc/1/net/unix')) ?? '');
+  const listening = new Set(sockets.filter(({ isListening }) => isListening).map(({ inode }) => inode));
+  const uptimeMs = await readUptimeMs(files);
+  const byAge = candidates
+    .map((process) => ({ process, forMs: ageOf(process, uptimeMs) }))
+    .filter(({ forMs }) => forMs < STARTING_MS)
+    .sort((a, b) => a.forMs - b.forMs);
+  for (const { process, forMs } of byAge) {
+    if ((await findListener(files, [process], listening)) === undefined)
+      return { pid: process.pid, command: process.command, forMs };
+  }
+  return undefined;
 }
 
 /** Puts what the CPU's counters say that came between two readings in the place of what they say since the start. */

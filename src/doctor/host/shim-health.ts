@@ -13,6 +13,8 @@ import { parseBundle, parseSandboxId, readBundle } from './read-bundle.js';
 const AT_ONCE = 16;
 /** A call of runc that has run for longer is late. */
 const CALL_LATE_MS = 10_000;
+/** Of a pod of an API server, or of a file; systemd's names have underscores. */
+const POD_UID = /\bpod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})\b/;
 /** More pods than a node has. */
 const MAX_ASKED = 1_000;
 
@@ -95,11 +97,14 @@ export async function findIllShims(
     const helpers = await findHelpers(files, shim, scans.after, uptimeMs);
     if (illness === 'silent' && isAtWork(helpers)) continue;
     const bundle = await findBundle(files, shim.pid);
+    const named = owner ?? (bundle === undefined ? {} : await readBundle(files, bundle));
+    const podUid = named.pod === undefined ? await findPodUid(files, shim, scans.after) : undefined;
     ill.push({
       ...{ pid: shim.pid, command: shim.command, sandboxId: shim.sandboxId, illness, ...state },
       ...(isSilent && { silentForMs: forMs }),
       ...(cgroup === undefined ? {} : { cgroup }),
-      ...(owner ?? (bundle === undefined ? {} : await readBundle(files, bundle))),
+      ...named,
+      ...(podUid === undefined ? {} : { podUid }),
       helpers,
     });
   }
@@ -109,6 +114,19 @@ export async function findIllShims(
 /** Whether a shim has a call under way, and nothing that lasts: it does not answer before that call ends. */
 function isAtWork(helpers: IllShim['helpers']): boolean {
   return helpers.length > 0 && helpers.every(({ forMs }) => forMs < CALL_LATE_MS);
+}
+
+/** The uid of a shim's pod, as the cgroups of its processes have it. */
+async function findPodUid(
+  files: HostFiles,
+  { pid }: Shim,
+  processes: readonly SeenProcess[],
+): Promise<string | undefined> {
+  for (const child of processes.filter(({ parent }) => parent === pid)) {
+    const uid = POD_UID.exec((await files.find(`/proc/${child.pid}/cgroup`)) ?? '')?.[1];
+    if (uid !== undefined) return uid.replaceAll('_', '-');
+  }
+  return undefined;
 }
 
 /** Children of a shim that are in no container. */

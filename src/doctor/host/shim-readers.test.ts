@@ -177,6 +177,26 @@ describe('shims', () => {
     expect(await judge('gone')).toEqual([]);
   });
 
+  it.each([
+    ['/kubepods/burstable/pod0b8d4f5e-1111-2222-3333-444455556666', '0b8d4f5e-1111-2222-3333-444455556666'],
+    [
+      '/kubepods.slice/kubepods-pod0b8d4f5e_1111_2222_3333_444455556666.slice',
+      '0b8d4f5e-1111-2222-3333-444455556666',
+    ],
+    [`/kubepods/pod${'ab'.repeat(16)}`, 'ab'.repeat(16)],
+    ['/system.slice/podman.service', undefined],
+  ])(
+    'that have lost their bundle are known by the uid in the cgroup of their pod: %s',
+    async (group, uid) => {
+      await addProcess(20, 'containerd-shim', { state: 'T', wchan: 'do_signal_stop' });
+      await addProcess(32, 'pause', { parent: 20 });
+      await write('proc/32/cgroup', `0::${group}/${ID}\n`);
+      const scan = await readProcesses(files);
+      const [ill] = await findIllShims(files, [SHIM], { before: scan, after: scan }, new Map(), 60_000);
+      expect([ill?.illness, ill?.pod, ill?.podUid]).toEqual(['stopped', undefined, uid]);
+    },
+  );
+
   it('that have a call under way are at work, unless something below them lasts', async () => {
     await addProcess(20, 'containerd-shim');
     await addProcess(30, 'runc', { parent: 20, startTicks: 5_500 });

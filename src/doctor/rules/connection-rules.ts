@@ -2,10 +2,12 @@ import { type Finding } from '../finding.js';
 import { type FindingCode } from '../finding-codes.js';
 import { type ConnectionFacts } from '../facts/runtime-facts.js';
 import { type Rule } from './rule.js';
+import { type DaemonFacts } from '../host/host-facts.js';
+import { valueOf } from '../looked.js';
 import { formatMs } from './words.js';
 
 /** Why a runtime cannot be reached, or that it comes and goes. */
-export const connectionRules: Rule = ({ runtime: { endpoint, connection } }) => {
+export const connectionRules: Rule = ({ runtime: { endpoint, connection }, machine }) => {
   const { connected, attempts, failures, error = '', watchedMs } = connection;
   const evidence = [`${failures} of ${attempts} attempts failed within ${formatMs(watchedMs)}`, error].filter(
     (line) => line !== '',
@@ -21,8 +23,25 @@ export const connectionRules: Rule = ({ runtime: { endpoint, connection } }) => 
       },
     ];
   }
-  return [{ ...explain(connection, endpoint), severity: 'critical', evidence }];
+  const explained = explain(connection, endpoint);
+  const starting = valueOf(machine.daemons)?.startingRuntime;
+  const isStarting = starting !== undefined && explained.code === 'RuntimeNotRunning';
+  return [
+    { ...explained, ...(isStarting ? explainStart(starting, endpoint) : {}), severity: 'critical', evidence },
+  ];
 };
+
+/** A runtime that was started and does not answer yet. */
+function explainStart(
+  { pid, command, forMs }: NonNullable<DaemonFacts['startingRuntime']>,
+  endpoint: string,
+): Pick<Finding, 'message' | 'remedy' | 'process'> {
+  return {
+    process: { pid, command },
+    message: `nobody answers at ${endpoint} yet: ${command} (pid ${pid}) was started ${formatMs(forMs)} ago`,
+    remedy: `It waits up to ten seconds for each shim that does not answer. If it stays so, kill -USR1 ${pid} makes it write down what it does, which interrupts nothing; a restart only begins again.`,
+  };
+}
 
 function explain(
   { code = '', error = '' }: ConnectionFacts,

@@ -7,6 +7,8 @@ interface Consequence {
   readonly causes: readonly FindingCode[];
   /** Which of these findings lead to it (default: all). */
   readonly isCause?: (finding: Finding) => boolean;
+  /** Which findings follow from it (default: all with these codes). */
+  readonly isEffect?: (finding: Finding) => boolean;
   readonly ofNode?: readonly FindingCode[];
   readonly ofPod?: readonly FindingCode[];
 }
@@ -97,6 +99,12 @@ const CONSEQUENCES: readonly Consequence[] = [
   },
   { causes: ['KubeletStopped', 'KubeletHung'], ofNode: ['KubeletHung', ...LATE_KUBELET] },
   {
+    // A runtime that is starting waits for each shim before it listens.
+    causes: ['ShimStopped', 'ShimHangs'],
+    isEffect: ({ process }) => process !== undefined,
+    ofNode: ['RuntimeNotRunning'],
+  },
+  {
     causes: ['FilesUsedUp', 'TasksUsedUp', 'MemoryUsedUp', 'CpuThrottled'],
     ofNode: [...LATE_NODE, ...OF_RUNTIME, ...STUCK_POD],
   },
@@ -114,15 +122,19 @@ const CONSEQUENCES: readonly Consequence[] = [
 /** Puts what follows from a cause below it, so that one cause is one finding. Worst first. Pure. */
 export function foldFindings(findings: readonly Finding[]): Finding[] {
   const causeOf = new Map<Finding, Finding>();
-  for (const { causes, isCause = () => true, ofNode = [], ofPod = [] } of CONSEQUENCES) {
+  const rootOf = (finding: Finding): Finding => {
+    const cause = causeOf.get(finding);
+    return cause === undefined ? finding : rootOf(cause);
+  };
+  for (const consequence of CONSEQUENCES) {
+    const { causes, isCause = () => true, isEffect = () => true, ofNode = [], ofPod = [] } = consequence;
     for (const finding of findings) {
-      if (causeOf.has(finding)) continue;
+      if (causeOf.has(finding) || !isEffect(finding)) continue;
       const cause = findings.find(
         (other) =>
           causes.includes(other.code) &&
           isCause(other) &&
-          !causeOf.has(other) &&
-          other !== finding &&
+          rootOf(other) !== finding &&
           (ofNode.includes(finding.code) || (ofPod.includes(finding.code) && isSamePod(other, finding))),
       );
       if (cause !== undefined) causeOf.set(finding, cause);
@@ -131,7 +143,7 @@ export function foldFindings(findings: readonly Finding[]): Finding[] {
   const folded = findings
     .filter((finding) => !causeOf.has(finding))
     .map((finding) => {
-      const follows = findings.filter((each) => causeOf.get(each) === finding);
+      const follows = findings.filter((each) => each !== finding && rootOf(each) === finding);
       if (follows.length === 0) return finding;
       // A cause is as bad as what it leads to.
       const [worst] = sortFindings([finding, ...follows]);

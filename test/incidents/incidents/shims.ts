@@ -65,6 +65,11 @@ export const SHIM_INCIDENTS: readonly Incident[] = [
     pods: [{ name: 'web' }, { name: 'db' }],
     ageMs: 5_000,
     make: async (scene) => {
+      // A containerd that has started without it knows it no more, and nobody else ends it.
+      const { shim, processes } = scene.pods[0]!;
+      scene.atEnd(async () => {
+        for (const left of [...processes, shim]) await signalProcess(left, 'SIGKILL');
+      });
       await stop(scene);
       const starting = scene.node.containerd.killAndRestart().catch(() => undefined);
       scene.atEnd(() => starting);
