@@ -187,6 +187,11 @@ export const COMMANDS: readonly LazyCommand[] = [
     load: async (host) => (await import('./commands/attach/attach.js')).attachCommand(host),
   },
   {
+    name: 'debug',
+    summary: 'Debug a pod that runs, with a container that joins it',
+    load: async (host) => (await import('./commands/debug/debug.js')).debugCommand(host),
+  },
+  {
     name: 'port-forward',
     summary: 'Forward ports of this machine to a pod',
     load: async (host) => (await import('./commands/port-forward/port-forward.js')).portForwardCommand(host),

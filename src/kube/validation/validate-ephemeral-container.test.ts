@@ -20,6 +20,8 @@ describe('an ephemeral container', () => {
       [],
     );
     expect(problemsOf({ name: 'debug', image: 'tools:1', targetContainerName: 'init' })).toEqual([]);
+    // As kubectl writes it.
+    expect(problemsOf({ name: 'debug', image: 'tools:1', resources: {} })).toEqual([]);
   });
 
   it('has no fields for long-running containers', () => {

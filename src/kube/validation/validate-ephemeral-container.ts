@@ -30,7 +30,10 @@ export function validateEphemeralContainer(
   list: ProblemList,
 ): void {
   for (const field of FORBIDDEN) {
-    if (container[field] !== undefined) list.add(forbidden([...path, field], NOT_FOR_IT));
+    const value = container[field];
+    // kubectl always writes `resources: {}`.
+    const isEmpty = field === 'resources' && Object.keys(value ?? {}).length === 0;
+    if (value !== undefined && !isEmpty) list.add(forbidden([...path, field], NOT_FOR_IT));
   }
   for (const [index, mount] of entriesOf(container.volumeMounts)) {
     for (const field of ['subPath', 'subPathExpr'] as const) {

@@ -22,6 +22,7 @@ import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { arbitratePods, fullName, type PodClaim, type RefusedClaim } from './arbitrate-pods.js';
 import { ConfigObjects } from './config-objects.js';
 import { type ConfigProblem } from './config-problem.js';
+import { type DebugContainers } from './debug-containers.js';
 import { changedUids, diffPods, type PodSet } from './diff-pods.js';
 import { judgeByManifest, type PodJudge } from './manifests/judge-pod.js';
 import { type ManifestPlace } from './manifests/manifest-problem.js';
@@ -65,6 +66,8 @@ export interface PodConfigOptions extends Publisher {
   readonly objects?: ConfigObjects;
   /** Pods that have to end, or may not start, although a source wants them (default: none). */
   readonly stopped?: Pick<StoppedPods, 'apply' | 'settle'>;
+  /** Containers that were added to pods for debugging (default: none). */
+  readonly debugged?: Pick<DebugContainers, 'apply' | 'settle'> | undefined;
   readonly logger?: Logger;
 }
 
@@ -97,7 +100,8 @@ export class PodConfig {
   /** The ConfigMaps and Secrets that the sources have delivered. */
   readonly objects: ConfigObjects;
   readonly #problems: ProblemBook;
-  readonly #stopped: Pick<StoppedPods, 'apply' | 'settle'> | undefined;
+  readonly #stopped: PodConfigOptions['stopped'];
+  readonly #debugged: PodConfigOptions['debugged'];
   readonly #logger: Logger;
   readonly #channels: Publisher['channels'];
   readonly #sources = new Map<string, Source>();
@@ -118,6 +122,7 @@ export class PodConfig {
     this.objects = objects;
     this.#problems = problems;
     this.#stopped = options.stopped;
+    this.#debugged = options.debugged;
     this.#logger = logger;
     this.#channels = options.channels;
   }
@@ -127,12 +132,13 @@ export class PodConfig {
     return { deliveries: this.#deliveries, folded: this.#folded, handedOut: this.#handedOut };
   }
 
-  /** Computes the wanted pods again, as pods were stopped or may run again. */
+  /** Computes the wanted pods again, as pods were stopped, may run again, or got containers for debugging. */
   refresh(): void {
     // A stopped pod's manifest may have just changed: a source does not repeat what it has delivered.
     for (const { name, claims, isComplete } of this.#sources.values()) {
       const pods = claims.map(({ pod }) => pod);
       this.#stopped?.settle(name, pods, isComplete);
+      this.#debugged?.settle(name, pods, isComplete);
     }
     this.#arbitrate();
     this.#wake?.();
@@ -216,6 +222,7 @@ export class PodConfig {
     source.placeOf = placeOf;
     source.isComplete ||= isComplete;
     this.#stopped?.settle(source.name, pods, source.isComplete);
+    this.#debugged?.settle(source.name, pods, source.isComplete);
     const { refused, folded } = this.#arbitrate();
     const own = refused.filter(({ claim }) => claim.source === source.name).length;
     const { name } = source;
@@ -244,7 +251,7 @@ export class PodConfig {
     for (const source of sources) {
       const pods = source.claims
         .filter((claim) => accepted.has(claim))
-        .flatMap(({ pod }) => (this.#stopped === undefined ? pod : (this.#stopped.apply(pod) ?? [])));
+        .flatMap(({ pod }) => this.#change(pod) ?? []);
       const wanted = new Map(pods.map((pod) => [pod.metadata.uid, pod]));
       const unread = changedUids(diffPods(source.told, source.wanted, source.judge));
       if (unread.size > 0) {
@@ -260,6 +267,12 @@ export class PodConfig {
       refused.map((each) => this.#conflict(each)),
     );
     return { refused, folded };
+  }
+
+  /** The pod as it is wanted beside its manifest; undefined when it is left out. */
+  #change(pod: NodePod): NodePod | undefined {
+    const debugged = this.#debugged?.apply(pod) ?? pod;
+    return this.#stopped === undefined ? debugged : this.#stopped.apply(debugged);
   }
 
   #conflict(refused: RefusedClaim): ConfigProblem {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type Readable } from 'node:stream';
 import { isConcerned } from '../desired/config-objects.js';
 import { type ManifestParser } from '../desired/manifests/parse-manifest.js';
+import { DebugContainers } from '../desired/debug-containers.js';
 import { StoppedPods } from '../desired/stopped-pods.js';
 import { type CriClient } from '#watch';
 import { type NodePod } from '#kube/pod/node-pod.js';
@@ -18,6 +19,7 @@ import { type NodeIdentity } from '../resources/facts/node-identity.js';
 import { objectsBySource } from '../api/agent/objects-by-source.js';
 import { ObjectTimes } from '../api/agent/object-times.js';
 import { StatusManager } from '../status/status-manager.js';
+import { podHash } from '../pods/actions/container-hash.js';
 import { DesiredPods } from '../pods/loop/desired-pods.js';
 import { Feedback } from './feedback.js';
 import { PodEventLog } from '../telemetry/reports/pod-event-log.js';
@@ -88,6 +90,11 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     onChanged: () => feedback.stopsChanged.notify(),
     onReleased: (uid) => feedback.podReleased.notify(uid),
   });
+  const debugged = await DebugContainers.open({
+    ...{ logger, file: join(options.rootDir, 'debug-containers.json') },
+    definitionOf: podHash,
+    onChanged: () => feedback.stopsChanged.notify(),
+  });
   const objectTimes = await ObjectTimes.open({
     file: join(options.rootDir, 'created-objects.json'),
     ...common,
@@ -100,7 +107,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     ...{ options, client, desired, manager, events, feedback, clock, logger },
   });
   const sources = new PodSources({
-    ...{ options, nodeName: identity.name, stdin, parser, stopped, workloads, services, ...common },
+    ...{ options, nodeName: identity.name, stdin, parser, stopped, debugged, workloads, services, ...common },
     onObjectsChanged: (change) => feedback.objectsChanged.notify(change),
   });
   feedback.stopsChanged.subscribe(() => sources.config.refresh());
@@ -127,7 +134,8 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     ...{ link: given.link, environment: given.environment },
   });
   const deciding = buildDecidingParts({
-    ...{ ...common, options, client, events, sources, stopped, observing, acting, cluster, secrets },
+    ...{ ...common, options, client, events, sources, stopped, debugged },
+    ...{ observing, acting, cluster, secrets },
     ...{ link: given.link, logind: given.logind, desired, manager, feedback },
   });
   feedback.claimDeclared.subscribe(({ claim, spec }) => {
@@ -149,6 +157,7 @@ export async function buildAgentParts(given: AgentPartsOptions) {
     events,
     sources,
     stopped,
+    debugged,
     workloads,
     services,
     objects,

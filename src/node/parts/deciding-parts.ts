@@ -1,5 +1,6 @@
 import { type Channels } from '#base/channels/publishing-channel.js';
 import type { ClusterObjects } from '#cluster';
+import { type DebugContainers } from '../desired/debug-containers.js';
 import { type StoppedPods } from '../desired/stopped-pods.js';
 import {
   type CriClient,
@@ -50,6 +51,7 @@ export interface DecidingPartsOptions {
   readonly events: PodEventLog;
   readonly sources: PodSources;
   readonly stopped: StoppedPods;
+  readonly debugged: Pick<DebugContainers, 'forget'>;
   readonly observing: ObservingParts;
   readonly acting: ActingParts;
   /** The objects that pods of an API server refer to. */
@@ -83,6 +85,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     events,
     sources,
     stopped,
+    debugged,
     observing,
     acting,
     cluster,
@@ -161,6 +164,8 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     ...{ logger, cache, desired, isOurs },
     onFree: (pod) => feedback.podFree.notify(pod),
   });
+  const forgetDebugging = (uid: string): void =>
+    debugged.forget(manifestUidOf(desired.find(uid)?.metadata ?? { uid }));
   const forgetEnd = (uid: string): void => {
     endedPods.forget(uid);
     feedback.podEndChanged.notify(uid);
@@ -168,8 +173,10 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
   const forgetLife = (uid: string): void => {
     forgetEnd(uid);
     manager.forget(uid);
+    forgetDebugging(uid);
   };
   feedback.podReleased.subscribe((uid) => {
+    forgetDebugging(uid);
     if (!workers.isKnown(uid)) forgetLife(uid);
   });
   const cleaners: PodCleaner[] = [

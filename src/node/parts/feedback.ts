@@ -77,7 +77,7 @@ export class Feedback {
   readonly housekeepSoon = new Notifier('housekeeping');
   /** ConfigMaps or Secrets of a source have changed. */
   readonly objectsChanged = new Notifier<ObjectChange>('changed objects');
-  /** Which pods are stopped has changed: the wanted pods have to be computed again. */
+  /** What is wanted of pods beside their manifests has changed: it has to be computed again. */
   readonly stopsChanged = new Notifier('changed stops');
   /** A stopped pod may run again: nothing of its former life counts. */
   readonly podReleased = new Notifier<string>('released pods');

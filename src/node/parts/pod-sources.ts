@@ -11,6 +11,7 @@ import { type LocalServices } from '../services/local-services.js';
 import { workloadPort } from '../desired/workload-port.js';
 import { PodConfig, type PodSourcePort } from '../desired/pod-config.js';
 import { ProblemBook } from '../desired/problem-book.js';
+import { type DebugContainers } from '../desired/debug-containers.js';
 import { type StoppedPods } from '../desired/stopped-pods.js';
 import { STDIN_SOURCE, StdinSource } from '../desired/sources/stdin-source.js';
 import { type AppliedObject } from '../desired/manifests/manifest-writer.js';
@@ -37,6 +38,8 @@ export interface PodSourcesOptions extends Publisher {
   readonly nodeName: string;
   /** Pods that do not run although their manifests exist. */
   readonly stopped: StoppedPods;
+  /** Containers of pods that no manifest has. */
+  readonly debugged: DebugContainers;
   readonly stdin: Readable;
   /** Objects that pods may refer to have changed. */
   readonly onObjectsChanged: (change: ObjectChange) => void;
@@ -78,14 +81,14 @@ export class PodSources {
   readonly #stopped: StoppedPods;
 
   constructor(given: PodSourcesOptions) {
-    const { options, nodeName, stdin, stopped, channels, clock, logger } = given;
+    const { options, nodeName, stdin, stopped, debugged, channels, clock, logger } = given;
     this.#stopped = stopped;
     const problems = new ProblemBook({
       onProblem: (problem) => logger.error(this.format(problem)),
       onCleared: (file) => logger.info('No problem is left with manifest', { file }),
     });
     const objects = new ConfigObjects({ onChanged: given.onObjectsChanged });
-    this.config = new PodConfig({ problems, objects, channels, logger, stopped });
+    this.config = new PodConfig({ problems, objects, channels, logger, stopped, debugged });
     this.#thread = new ThreadedManifestParser({ clock, logger });
     const parser = given.parser ?? new PromptManifestParser({ others: this.#thread, clock });
     const lastGoodFolder = join(options.rootDir, LAST_GOOD_FOLDER);

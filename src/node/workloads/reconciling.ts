@@ -1,5 +1,6 @@
 import { type PodTemplate } from '#kube/workloads/workload.js';
-import { generateName, hashTemplate, randomSuffix } from './workload-names.js';
+import { randomSuffix } from '#base/text/random-suffix.js';
+import { generateName, hashTemplate } from './workload-names.js';
 import { type PodEntry, type WorkloadRecord } from './workload-record.js';
 
 /** What is known of a pod at this moment. */

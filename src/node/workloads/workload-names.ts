@@ -1,17 +1,10 @@
 import { createHash } from 'node:crypto';
 import { hashPod } from '#kube/pod/static-pod.js';
 import { type PodTemplate } from '#kube/workloads/workload.js';
+import { SAFE_LETTERS } from '#base/text/random-suffix.js';
 
-/** Without vowels, and without digits that look like letters: as Kubernetes chooses them. */
-const SAFE = 'bcdfghjklmnpqrstvwxz2456789';
-const SUFFIX_LENGTH = 5;
 /** A pod's name is often its host name, too. */
 const MAX_GENERATED_LENGTH = 63;
-
-/** Five characters, as at the end of the names of generated pods. */
-export function randomSuffix(random: () => number): string {
-  return Array.from({ length: SUFFIX_LENGTH }, () => SAFE[Math.floor(random() * SAFE.length)]!).join('');
-}
 
 /** A name that begins with `base`, cut to what host names may have. */
 export function generateName(base: string, suffix: string): string {
@@ -22,5 +15,5 @@ export function generateName(base: string, suffix: string): string {
 export function hashTemplate({ metadata = {}, spec }: PodTemplate): string {
   const hash = hashPod({ apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name: 'template' }, spec });
   const bytes = createHash('sha256').update(hash).digest();
-  return [...bytes.subarray(0, 10)].map((byte) => SAFE[byte % SAFE.length]!).join('');
+  return [...bytes.subarray(0, 10)].map((byte) => SAFE_LETTERS[byte % SAFE_LETTERS.length]!).join('');
 }

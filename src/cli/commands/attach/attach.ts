@@ -3,12 +3,10 @@ import { type AgentSession, withAgent } from '../../shared/agent-session.js';
 import { readSelection } from '../../shared/api/object-selection.js';
 import { findPodOf } from '../../shared/pods/pods-of-object.js';
 import { chooseContainer } from '../../shared/api/container-choice.js';
-import { pathOf, PODS } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { failure } from '../../command-failure.js';
-import { connectCommand } from '../../shared/streaming/connect-command.js';
+import { attachSession } from '../../shared/streaming/attach-session.js';
 import { addStreamFlags, assertUnended, type StreamFlags } from '../../shared/streaming/stream-flags.js';
-import { chooseStreams, runSession } from '../../shared/streaming/terminal-session.js';
 import { wrapNotes } from '../../help-layout.js';
 
 const HELP = `
@@ -48,32 +46,16 @@ function readName(words: readonly string[]): string {
 }
 
 async function attach(word: string, flags: StreamFlags, session: AgentSession, host: CliHost): Promise<void> {
-  const { client, namespace, signal } = session;
   const say = (line: string): Promise<void> =>
     flags.quiet ? Promise.resolve() : host.stderr.writeLine(line);
   const pod = await findPodOf(word, session, say);
   assertUnended(pod, 'attach');
-  const { name = word } = pod.metadata ?? {};
-  const path = pathOf(PODS, namespace, name);
+  const { name: podName = word } = pod.metadata ?? {};
   const { container, notice } = chooseContainer(pod, flags.container);
   if (notice !== undefined) await say(notice);
-  const containerName = container.name ?? '';
-  const hasTty = container.tty === true;
-  if (flags.tty && !hasTty) {
-    await say(`error: Unable to use a TTY - container ${containerName} did not allocate one`);
+  const { name = '', tty = false } = container;
+  if (flags.tty && !tty) {
+    await say(`error: Unable to use a TTY - container ${name} did not allocate one`);
   }
-  const wished = await chooseStreams({ ...flags, tty: hasTty, quiet: flags.quiet || !flags.tty }, host);
-  // A container with a terminal has one output for both, whether or not this side has one.
-  const choice = { ...wished, tty: hasTty, stderr: !hasTty };
-  await say(
-    'All commands and output from this session will be recorded in container logs, including credentials and sensitive information passed through the command prompt.',
-  );
-  await say("If you don't see a command prompt, try pressing enter.");
-  const query = { container: containerName };
-  const connection = await connectCommand(client, { path: `${path}/attach`, query, choice });
-  await runSession(connection, { host, choice: wished, signal, redraw: true });
-  if (!flags.stdin || !wished.tty || flags.quiet) return;
-  await host.stdout.writeLine(
-    `Session ended, resume using 'podloop attach ${name} -c ${containerName} -n ${namespace} -i -t' command`,
-  );
+  await attachSession({ podName, name, tty }, flags, session, host);
 }

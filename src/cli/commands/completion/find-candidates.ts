@@ -56,6 +56,7 @@ async function completeValue(option: Option, line: UnfinishedLine, names: KnownN
     case '--namespace':
       return only(await names.namespaces(), last);
     case '--container':
+    case '--target':
       return only(await names.containers(operandsOf(command, line.before)[0] ?? ''), last);
     case '--output':
       return only(FORMATS, last, 'nospace');
@@ -96,6 +97,7 @@ async function completeOperand(
       return only(first === undefined ? await names.objects(podType()) : await names.containers(first), last);
     case 'exec':
     case 'attach':
+    case 'debug':
       return only(first === undefined ? await names.objects(podType()) : [], last);
     case 'port-forward':
       return only(first === undefined ? await names.objects(podType()) : await names.ports(first), last);

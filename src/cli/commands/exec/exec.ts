@@ -6,7 +6,12 @@ import { pathOf, PODS } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { failure, usageFailure } from '../../command-failure.js';
 import { connectCommand } from '../../shared/streaming/connect-command.js';
-import { addStreamFlags, assertUnended, type StreamFlags } from '../../shared/streaming/stream-flags.js';
+import {
+  addStreamFlags,
+  assertUnended,
+  splitAtDashes,
+  type StreamFlags,
+} from '../../shared/streaming/stream-flags.js';
 import { chooseStreams, runSession } from '../../shared/streaming/terminal-session.js';
 import { wrapNotes } from '../../help-layout.js';
 
@@ -72,22 +77,4 @@ async function exec(
   const query = { command, container: container.name };
   const connection = await connectCommand(client, { path: `${path}/exec`, query, choice });
   await runSession(connection, { host, choice, signal });
-}
-
-/** The words in front of `--` and those behind it; undefined when there is no `--`. */
-interface SplitWords {
-  readonly before: readonly string[];
-  readonly after: readonly string[] | undefined;
-}
-
-/** Splits the operands of a command at `--`, which commander does not report. */
-function splitAtDashes(words: readonly string[], command: Command): SplitWords {
-  // Commander has them, but its types do not say so.
-  const raw: unknown = command.parent === null ? undefined : Reflect.get(command.parent, 'rawArgs');
-  const args: readonly unknown[] = Array.isArray(raw) ? raw : [];
-  const dashes = args.indexOf('--');
-  if (dashes < 0) return { before: words, after: undefined };
-  const count = args.length - dashes - 1;
-  const at = words.length - count;
-  return { before: words.slice(0, at), after: words.slice(at) };
 }

@@ -9,6 +9,7 @@ import { type Clock } from '#base/time/clock.js';
 import { type AgentOptions } from '../../options/agent-options.js';
 import { type AgentParts } from '../../parts/agent-parts.js';
 import { applyManifests } from '../../desired/changes/apply-manifest.js';
+import { debugPods } from '../../desired/changes/debug-pod.js';
 import { containerActions } from './agent-actions.js';
 import { containerLogs } from './agent-logs.js';
 import { logFileLooks } from './log-file-looks.js';
@@ -47,13 +48,13 @@ export function buildApiPorts(
 ): Omit<ApiPorts, 'pages' | 'health' | 'journal' | 'agent'> {
   const { options, parts, identity, client, version, clock } = given;
   const { sources, desired, adoption, workers, stopped, closing, cache, events, paths, objectTimes } = parts;
-  const { loop, room, pleg, workloads, services } = parts;
+  const { loop, room, pleg, workloads, services, debugged } = parts;
   const { objects } = sources.config;
-  const stopPorts = { clock, desired, workers, stopped, isEnding: () => closing.signal.aborted };
+  const isEnding = (): boolean => closing.signal.aborted;
+  const stopPorts = { clock, desired, workers, stopped, isEnding };
   const nodeName = identity.name;
-  const manifests = new WritableManifests({
-    ...{ clock, nodeName, manifests: sources.manifests, policy: readNodePolicy(options) },
-  });
+  const policy = readNodePolicy(options);
+  const manifests = new WritableManifests({ clock, nodeName, manifests: sources.manifests, policy });
   const served = (): ServedWorkload[] => servedWorkloads({ workloads, claims: parts.localClaims, services });
   const volumes = nodeVolumes({ claims: parts.localClaims, workloads, pods: () => desired.all() });
   const claims = (): WrittenClaim[] =>
@@ -67,8 +68,9 @@ export function buildApiPorts(
     stopPod: async (pod, graceSeconds) => stopOnePod(stopPorts, pod, graceSeconds),
     restartPod: async (pod, graceSeconds) => restartOnePod(stopPorts, pod, graceSeconds),
     stopped,
+    debugPod: debugPods({ debugged, desired, manifests, policy, isEnding }),
     apply: applyManifests({
-      ...{ nodeName, manifests, desired, adoption, objects, stopped, workloads, services, served },
+      ...{ nodeName, manifests, desired, adoption, objects, stopped, debugged, workloads, services, served },
     }),
     remove: removeWithVolume(removeManifests({ manifests, objects: written }), volumes),
     workloads: served,

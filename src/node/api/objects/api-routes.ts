@@ -15,6 +15,7 @@ import { listEvents, type ServedEvent } from './list-events.js';
 import { getNode, listNodes, type ServedNode } from '../node/serve-node.js';
 import { deleteObject, type RemoveObject } from './delete-object.js';
 import { deletePod, type DeletePodOptions } from './delete-pod.js';
+import { type DebugPod, ephemeralContainerHandlers } from './ephemeral-containers.js';
 import { type ServedJournal } from './journal-events.js';
 import { kubeletPodFinder } from '../node/find-kubelet-pod.js';
 import { addKubeletStreams } from '../node/kubelet-streams.js';
@@ -54,6 +55,7 @@ export interface ApiPorts extends NodePorts {
   readonly stopPod: DeletePodOptions['stop'];
   readonly restartPod: RestartPodOptions['restart'];
   readonly stopped: StoppedPodReader;
+  readonly debugPod: DebugPod;
   readonly apply: ApplyObject;
   readonly remove: RemoveObject;
   readonly configMaps: ReadConfigMaps;
@@ -81,7 +83,7 @@ const PODS = `${NAMESPACE}/pods`;
 export function buildApiRouter(ports: ApiPorts): ApiRouter {
   const { clock, pods: table } = ports;
   const router = new ApiRouter();
-  const { listPods: list, readLog, findPod } = addReadingRoutes(router, ports);
+  const { listPods: list, readLog, findPod, getPod } = addReadingRoutes(router, ports);
   for (const [path, body] of Object.entries(DISCOVERY)) router.answer('GET', path, () => jsonAnswer(body));
   const recorded = (verb: ActionVerb, handler: ApiHandler): ApiHandler =>
     recordAction(handler, { verb, findPod, record: ports.recordAction });
@@ -98,6 +100,10 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   router.answer('GET', '/agent', agent.show);
   router.answer('POST', '/agent/end', agent.end);
   router.answer('PATCH', `${PODS}/:name`, patchPod(findPod, ports.apply));
+  const ephemeral = ephemeralContainerHandlers({ table, findPod, debug: ports.debugPod });
+  router.answer('GET', `${PODS}/:name/ephemeralcontainers`, getPod);
+  router.answer('PUT', `${PODS}/:name/ephemeralcontainers`, ephemeral.replace);
+  router.answer('PATCH', `${PODS}/:name/ephemeralcontainers`, ephemeral.patch);
   router.answer('PATCH', `${NAMESPACE}/configmaps/:name`, patchConfigMap(ports.configMaps, ports.apply));
   for (const [plural, kind] of Object.entries(APPLICABLE_KINDS)) {
     const handler = applyObject(kind, plural, ports.apply);
@@ -159,6 +165,10 @@ const RESOURCES: readonly Resource[] = [
     ...{ shortNames: ['po'], categories: ['all'] },
   },
   { name: 'pods/log', singularName: '', namespaced: true, kind: 'Pod', verbs: ['get'] },
+  {
+    ...{ name: 'pods/ephemeralcontainers', singularName: '', namespaced: true, kind: 'Pod' },
+    verbs: ['get', 'patch', 'update'],
+  },
   { name: 'pods/exec', singularName: '', namespaced: true, kind: 'PodExecOptions', verbs: STREAM_VERBS },
   { name: 'pods/attach', singularName: '', namespaced: true, kind: 'PodAttachOptions', verbs: STREAM_VERBS },
   {

@@ -47,7 +47,8 @@ export function patchConfigMap(read: ReadConfigMaps, apply: ApplyObject): ApiHan
   };
 }
 
-async function patch(request: ApiRequest, plural: string, object: object): Promise<JsonObject> {
+/** The object with the patch in the body of the request. Throws an ApiError for a patch of an older version of it. */
+export async function patch(request: ApiRequest, plural: string, object: object): Promise<JsonObject> {
   const body = await request.readBody();
   if (!isRecord(body)) throw badRequest('the patch must be an object');
   const before = object as JsonObject;

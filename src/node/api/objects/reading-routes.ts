@@ -22,6 +22,7 @@ export interface ReadingPorts {
 /** Handlers that other paths serve as well. */
 export interface ReadingHandlers {
   readonly listPods: ApiHandler;
+  readonly getPod: ApiHandler;
   readonly readLog: ApiHandler;
   readonly findPod: (request: Pick<ApiRequest, 'params'>) => PodRow;
 }
@@ -36,11 +37,12 @@ export function addReadingRoutes(router: ApiRouter, ports: ReadingPorts): Readin
   const findPod = podFinder(table);
   const list = listPods({ table, watches });
   const readLog = readPodLog({ clock, findPod, logs, places: followers });
+  const get = getPod(findPod, clock);
   router.answer('GET', '/version', () => jsonAnswer({ gitVersion: `podloop v${version}` }));
   router.answer('GET', '/api/v1/pods', list);
   router.answer('GET', PODS, list);
-  router.answer('GET', `${PODS}/:name`, getPod(findPod, clock));
+  router.answer('GET', `${PODS}/:name`, get);
   router.answer('GET', `${PODS}/:name/log`, readLog);
   router.answer('GET', '/events', journalEvents({ clock, journal, places: watches }));
-  return { listPods: list, readLog, findPod };
+  return { listPods: list, getPod: get, readLog, findPod };
 }

@@ -46,7 +46,8 @@ export function renderPod({ pod, status, createdAtMs, deletion }: ServedPod, res
       ...(annotations === undefined ? {} : { annotations }),
       ...(ownerReferences === undefined ? {} : { ownerReferences }),
     },
-    spec: pod.spec,
+    // An API server always has it, and `kubectl debug` reads it without asking.
+    spec: pod.spec.securityContext === undefined ? { ...pod.spec, securityContext: {} } : pod.spec,
     status,
   };
 }

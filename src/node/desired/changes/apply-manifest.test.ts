@@ -1,7 +1,9 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type NodePod } from '#kube/pod/node-pod.js';
+import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { type ApplyObject } from '../../api/objects/apply-object.js';
 import { DesiredPods } from '../../pods/loop/desired-pods.js';
 import { FakeClock } from '#testing/fake-clock.js';
@@ -42,22 +44,28 @@ interface Given {
   readonly mustBeNew?: boolean;
   /** Kind and name of what the agent has from elsewhere. */
   readonly served?: readonly (readonly [string, string])[];
+  /** The pod that the agent has. */
+  readonly present?: NodePod;
+  /** Containers that were added to it, by their names. */
+  readonly added?: readonly string[];
 }
 
 /** Of an agent that hears the end of a wait for what it wrote at once. */
-function applier({ stopped = new Set(), mustBeNew = false, served = [] }: Given = {}): (
-  ...given: readonly object[]
-) => Promise<unknown[]> {
+function applier(given: Given = {}): (...objects: readonly object[]) => Promise<unknown[]> {
+  const { stopped = new Set(), mustBeNew = false, served = [], present, added = [] } = given;
+  const desired = new DesiredPods();
+  if (present !== undefined) desired.set(present);
   const manifests = new WritableManifests({
     ...{ clock: new FakeClock(), nodeName: 'node', manifests: { path: folder, findFile: () => undefined } },
     policy: { forbid: new Set<never>(), allowedHostPaths: undefined },
   });
   const apply: ApplyObject = applyManifests({
-    ...{ nodeName: 'node', manifests, desired: new DesiredPods() },
+    ...{ nodeName: 'node', manifests, desired },
     ...{ adoption: { uidOf: (uid) => uid }, objects: { all: () => [] } },
     workloads: { roots: () => [] },
     served: () => served.map(([kind, name]) => ({ kind, metadata: { name, namespace: 'default' } })),
     services: { roots: () => [] },
+    debugged: { namesAdded: () => [...added] },
     stopped: {
       list: () => {
         const facts = { uid: 'u', namespace: 'default', source: 'file', manifestHash: 'h' };
@@ -70,9 +78,9 @@ function applier({ stopped = new Set(), mustBeNew = false, served = [] }: Given 
       },
     },
   });
-  return async (...given) => {
+  return async (...objects) => {
     const results: unknown[] = [];
-    for (const value of given) {
+    for (const value of objects) {
       const { kind } = value as { kind: 'Pod' };
       const object = { kind, namespace: 'default', name: 'x', value, isDryRun: false, mustBeNew };
       const applied = await apply(object, AbortSignal.abort());
@@ -122,6 +130,20 @@ describe('an object that is applied', () => {
     const text = both.map((each) => JSON.stringify(each)).join('\n---\n');
     await writeFile(join(folder, 'default_x.configmap.yaml'), text);
     expect(await applier({ mustBeNew: true })(withData('ConfigMap', 'b'))).toEqual([exists]);
+  });
+
+  it('has none of the containers that were added to the pod for debugging', async () => {
+    const present = aNodePod({ name: 'x-node' });
+    const debug = (name: string) => ({ name, image: 'tools:1' });
+    const written = pod('a:1');
+    const shown = { ...written, spec: { ...written.spec, ephemeralContainers: [debug('d')] } };
+    const apply = applier({ present, added: ['d'] });
+    expect(await apply(written, shown)).toEqual(['created', 'unchanged']);
+    const both = { ...written, spec: { ...written.spec, ephemeralContainers: [debug('own'), debug('d')] } };
+    expect(await apply(both)).toEqual(['configured']);
+    const text = await readFile(join(folder, 'default_x.pod.yaml'), 'utf8');
+    expect(text).toContain('name: own');
+    expect(text).not.toContain('name: d\n');
   });
 
   it('may be created as new when it was deleted', async () => {

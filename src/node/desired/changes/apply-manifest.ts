@@ -4,12 +4,15 @@ import { FILE_SOURCE } from '../sources/file-source.js';
 import { type ManifestProblem, type ManifestProblemKind } from '../manifests/manifest-problem.js';
 import { type ManifestReading, type WrittenObject } from '../manifests/manifest-reader.js';
 import { isConfigObject } from '../manifests/source-object.js';
+import { type DebugContainers } from '../debug-containers.js';
 import { type StoppedPods } from '../stopped-pods.js';
 import { hasSameContent } from '#kube/objects/config-object-update.js';
 import { type ConfigObject } from '#kube/objects/config-object.js';
 import { formatFieldProblem } from '#kube/fields/field-problem.js';
+import { type NodePod } from '#kube/pod/node-pod.js';
 import { STATIC_POD_ANNOTATIONS, staticPodName, toStaticPod } from '#kube/pod/static-pod.js';
 import { type Service } from '#kube/workloads/workload.js';
+import { isRecord } from '#base/text/is-record.js';
 import { type ApiStatusCause } from '../../api/http/api-error.js';
 import { type ApplyObject, type ObjectToApply } from '../../api/objects/apply-object.js';
 import { type PodAdoption } from '../../pods/adoption/adopt-pods.js';
@@ -29,6 +32,8 @@ export interface ApplyManifestsPorts {
   readonly served: () => readonly NamedObject[];
   readonly services: { roots(): readonly { readonly object: Service }[] };
   readonly stopped: Pick<StoppedPods, 'release' | 'list'>;
+  /** Containers of pods that are in no manifest, and do not get into one when somebody edits such a pod. */
+  readonly debugged: Pick<DebugContainers, 'namesAdded'>;
 }
 
 interface NamedObject {
@@ -40,7 +45,8 @@ interface NamedObject {
 export function applyManifests(ports: ApplyManifestsPorts): ApplyObject {
   const { manifests, nodeName, stopped } = ports;
   return async (given, signal) => {
-    const { kind, namespace, name, value, isDryRun } = given;
+    const { kind, namespace, name, isDryRun } = given;
+    const value = withoutAdded(given, ports);
     const exists = { kind: 'refused', reason: 'AlreadyExists', message: '' } as const;
     const writer = await manifests.open();
     if (typeof writer === 'string') {
@@ -74,16 +80,38 @@ export function applyManifests(ports: ApplyManifestsPorts): ApplyObject {
 }
 
 /** Whether the agent has an object of that name, from whatever source. */
-function isShown({ kind, namespace, name }: ObjectToApply, ports: ApplyManifestsPorts): boolean {
-  const { desired, objects, served, nodeName } = ports;
-  const isNamed = (metadata: NamedObject['metadata'], names: readonly string[]): boolean =>
-    metadata.namespace === namespace && names.includes(metadata.name);
-  if (kind === 'Pod') {
-    const names = [name, staticPodName(name, nodeName)];
-    return [...desired.all()].some(({ metadata }) => isNamed(metadata, names));
-  }
-  const all = [...objects.all().map(({ object }) => object), ...served()];
-  return all.some((object) => object.kind === kind && isNamed(object.metadata, [name]));
+function isShown(given: ObjectToApply, ports: ApplyManifestsPorts): boolean {
+  const { kind, namespace, name } = given;
+  if (kind === 'Pod') return findPod(given, ports) !== undefined;
+  const all = [...ports.objects.all().map(({ object }) => object), ...ports.served()];
+  return all.some(
+    ({ kind: other, metadata }) =>
+      other === kind && metadata.namespace === namespace && metadata.name === name,
+  );
+}
+
+function findPod(
+  { namespace, name }: ObjectToApply,
+  { desired, nodeName }: ApplyManifestsPorts,
+): NodePod | undefined {
+  const names = [name, staticPodName(name, nodeName)];
+  return [...desired.all()].find(
+    ({ metadata }) => metadata.namespace === namespace && names.includes(metadata.name),
+  );
+}
+
+/** A pod as it is shown has the containers that were added to it. */
+function withoutAdded(given: ObjectToApply, ports: ApplyManifestsPorts): object {
+  const { kind, value } = given;
+  const pod = kind === 'Pod' ? findPod(given, ports) : undefined;
+  const added = pod === undefined ? [] : ports.debugged.namesAdded(pod);
+  const { spec } = value as { readonly spec?: unknown };
+  if (added.length === 0 || !isRecord(spec) || !Array.isArray(spec['ephemeralContainers'])) return value;
+  const { ephemeralContainers, ...others } = spec;
+  const written = (ephemeralContainers as unknown[]).filter(
+    (each) => !isRecord(each) || !added.includes(String(each['name'])),
+  );
+  return { ...value, spec: written.length === 0 ? others : { ...others, ephemeralContainers: written } };
 }
 
 function isStopped({ kind, namespace, name }: ObjectToApply, ports: ApplyManifestsPorts): boolean {
@@ -132,6 +160,11 @@ const REASONS: Partial<Record<ManifestProblemKind, string>> = {
   type: 'FieldValueTypeInvalid',
 };
 
-function toCause({ kind, path, message }: ManifestProblem): ApiStatusCause {
+/** A problem of a field, with its path as text, for the answer of the API. */
+export function toCause({
+  kind,
+  path,
+  message,
+}: Pick<ManifestProblem, 'kind' | 'path' | 'message'>): ApiStatusCause {
   return { reason: REASONS[kind] ?? 'FieldValueInvalid', message, field: path };
 }

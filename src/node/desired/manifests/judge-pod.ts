@@ -19,8 +19,17 @@ export const judgeByManifest: PodJudge = (known, next) => {
     ({ metadata }) => metadata.annotations?.[STATIC_POD_ANNOTATIONS.manifestHash],
   );
   if (one === undefined && other === undefined) return judgeByContent(known, next);
-  return one === other && hasSameEnd(known, next) ? 'same' : 'changed';
+  const isSame = one === other && hasSameEnd(known, next) && hasSameDebugContainers(known, next);
+  return isSame ? 'same' : 'changed';
 };
+
+/** Whether both have the same ephemeral containers: those of `podloop debug` are not part of the manifest. */
+function hasSameDebugContainers({ spec: one }: NodePod, { spec: other }: NodePod): boolean {
+  return (
+    one.ephemeralContainers === other.ephemeralContainers ||
+    isDeepStrictEqual(one.ephemeralContainers ?? [], other.ephemeralContainers ?? [])
+  );
+}
 
 /** Whether both are to end in the same way, or not at all: that is not part of the manifest. */
 function hasSameEnd({ metadata: one }: NodePod, { metadata: other }: NodePod): boolean {
