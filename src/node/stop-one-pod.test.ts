@@ -15,15 +15,17 @@ function setUp(isWanted = true) {
     desired: { has: () => isWanted },
     workers: { updatePod: (request: PodWorkRequest) => requests.push(request) },
     stopped: {
-      stop: async ({ metadata }: NodePod, { gracePeriodSeconds, comesBack }: StopRequest) => {
-        stopped.push(`${metadata.name} in ${gracePeriodSeconds} s${comesBack === true ? ', back' : ''}`);
+      stop: async ({ metadata }: NodePod, request: StopRequest) => {
+        const { gracePeriodSeconds, comesBack = false, keepsClaims = false } = request;
+        const words = `${comesBack ? ', back' : ''}${keepsClaims ? ', with its claims' : ''}`;
+        stopped.push(`${metadata.name} in ${gracePeriodSeconds} s${words}`);
         return Promise.resolve();
       },
     },
     isEnding: () => false,
   } as unknown as Parameters<typeof stopOnePod>[0];
-  const stop = async (pod: NodePod, asked?: number) =>
-    stopOnePod(ports, { pod } as Parameters<typeof stopOnePod>[1], asked);
+  const stop = async (pod: NodePod, asked?: number, keepsClaims?: boolean) =>
+    stopOnePod(ports, { pod } as Parameters<typeof stopOnePod>[1], asked, keepsClaims);
   const restart = async (pod: NodePod, asked?: number) =>
     restartOnePod(ports, { pod } as Parameters<typeof restartOnePod>[1], asked);
   return { stop, restart, stopped, requests };
@@ -39,7 +41,8 @@ describe('a pod that somebody deletes at the agent', () => {
   it('is stopped until its manifest changes', async () => {
     const { stop, stopped } = setUp();
     await stop(aNodePod({ name: 'web' }), 7);
-    expect(stopped).toEqual(['web in 7 s']);
+    await stop(aNodePod({ name: 'db' }), 7, true);
+    expect(stopped).toEqual(['web in 7 s', 'db in 7 s, with its claims']);
   });
 
   it('is left as it is when it is of a cluster, whose API server is named as the place for that', async () => {

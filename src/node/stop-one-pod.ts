@@ -1,4 +1,4 @@
-import { type StoppedPods } from './desired/stopped-pods.js';
+import { type StoppedPods, type StopRequest } from './desired/stopped-pods.js';
 import { DEFAULT_GRACE_SECONDS } from '#kube/pod/default-grace.js';
 import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
@@ -22,7 +22,8 @@ export interface StopOnePodPorts {
 }
 
 /**
- * Stops a pod until its manifest changes. A pod that nobody wants any more can only get less time.
+ * Stops a pod until its manifest changes. A pod that nobody wants any more can only get less time. `keepsClaims`: it is
+ * to run again later, so the volumes of its claims stay.
  *
  * Rejects for a pod of a cluster, as it would be started again: it ends when its API server says so.
  */
@@ -30,10 +31,11 @@ export async function stopOnePod(
   ports: StopOnePodPorts,
   { pod }: ServedPod,
   asked: number | undefined,
+  keepsClaims = false,
 ): Promise<void> {
   const { desired, workers } = ports;
   checkMayEnd(ports, pod);
-  if (desired.has(pod.metadata.uid)) return writeStop(ports, pod, { asked, comesBack: false });
+  if (desired.has(pod.metadata.uid)) return writeStop(ports, pod, { asked, keepsClaims });
   workers.updatePod({ type: 'kill', pod, kill: { gracePeriodSeconds: graceOf(pod, asked) } });
 }
 
@@ -62,12 +64,12 @@ function checkMayEnd({ isEnding, desired }: StopOnePodPorts, pod: NodePod): void
 async function writeStop(
   { clock, stopped }: StopOnePodPorts,
   pod: NodePod,
-  { asked, comesBack }: { readonly asked: number | undefined; readonly comesBack: boolean },
+  { asked, ...more }: Pick<StopRequest, 'comesBack' | 'keepsClaims'> & { readonly asked: number | undefined },
 ): Promise<void> {
   const gracePeriodSeconds = graceOf(pod, asked);
   const deletionTimestamp = toV1Time(clock.now() + gracePeriodSeconds * 1_000);
   try {
-    await stopped.stop(pod, { deletionTimestamp, gracePeriodSeconds, comesBack });
+    await stopped.stop(pod, { deletionTimestamp, gracePeriodSeconds, ...more });
   } catch (error) {
     const message = `the pod was not stopped, as this cannot be written to the disk: ${messageOf(error)}`;
     throw new ApiError('InternalError', message, undefined, { cause: error });

@@ -85,6 +85,23 @@ describe('a pod that was stopped', () => {
     expect((await stopped.stop(aPod(), { ...END, gracePeriodSeconds: 0 })).gracePeriodSeconds).toBe(0);
   });
 
+  it('keeps its claims when it is stopped, and not when it is deleted: what was asked for last counts', async () => {
+    const volumes = [
+      { name: 'a', emptyDir: {} },
+      { name: 'b', persistentVolumeClaim: { claimName: 'data' } },
+    ];
+    const pod = { ...aPod(), spec: { ...aPod().spec, volumes } };
+    const stopped = await open();
+    await stopped.stop(pod, { ...END, keepsClaims: true });
+    expect((await open()).list()).toMatchObject([{ claims: ['data'] }]);
+    await stopped.setOver('uid-web');
+    expect(stopped.list()).toMatchObject([{ claims: ['data'], isOver: true }]);
+    await stopped.stop(pod, END);
+    expect(stopped.list()[0]).not.toHaveProperty('claims');
+    await stopped.stop(pod, { ...END, keepsClaims: true });
+    expect(stopped.list()).toMatchObject([{ claims: ['data'] }]);
+  });
+
   it('runs again when its manifest says something else, or is put back after it was gone', async () => {
     const stopped = await open();
     for (const name of ['edited', 'removed', 'same']) {

@@ -46,10 +46,18 @@ export interface StoppedPod {
   readonly isOver: boolean;
   /** It runs again when it is over: somebody restarts it (default: false). */
   readonly comesBack?: boolean;
+  /** Its claims, whose volumes nobody may remove meanwhile (default: it was deleted and needs none). */
+  readonly claims?: readonly string[];
 }
 
 /** How a pod is to end. */
-export type StopRequest = Pick<StoppedPod, 'deletionTimestamp' | 'gracePeriodSeconds' | 'comesBack'>;
+export interface StopRequest extends Pick<
+  StoppedPod,
+  'deletionTimestamp' | 'gracePeriodSeconds' | 'comesBack'
+> {
+  /** It is stopped and not deleted: its claims stay in use (default: false). */
+  readonly keepsClaims?: boolean;
+}
 
 /** Options of {@link StoppedPods}. */
 export interface StoppedPodsOptions {
@@ -143,8 +151,8 @@ export class StoppedPods {
   }
 
   /**
-   * Stops a pod; for a stopped one the grace period can only become shorter. Whether it comes back is what was asked
-   * for last.
+   * Stops a pod; for a stopped one the grace period can only become shorter. Whether it comes back, and keeps its
+   * claims, is what was asked for last.
    *
    * Resolves once that is on disk and effective; rejects when it cannot be written, and nothing has happened
    * then.
@@ -154,15 +162,18 @@ export class StoppedPods {
     const source = annotations?.[STATIC_POD_ANNOTATIONS.source] ?? '';
     return this.#changes.run(async () => {
       const known = this.find(pod);
-      const comesBack = end.comesBack === true;
+      const { comesBack = false, keepsClaims = false } = end;
       const isSooner = known !== undefined && known.gracePeriodSeconds <= end.gracePeriodSeconds;
-      if (isSooner && comesBack === (known.comesBack === true)) return known;
+      const isSame =
+        comesBack === (known?.comesBack ?? false) && keepsClaims === (known?.claims !== undefined);
+      if (isSooner && isSame) return known;
       const { deletionTimestamp, gracePeriodSeconds } = isSooner ? known : end;
       const stop: StoppedPod = {
         ...{ uid, namespace, name, source, manifestHash: hashOf(pod) },
         ...(manifestUid === undefined ? {} : { manifestUid }),
         ...{ deletionTimestamp, gracePeriodSeconds, isOver: known?.isOver ?? false },
         ...(comesBack ? { comesBack } : {}),
+        ...(keepsClaims ? { claims: claimsOf(pod) } : {}),
       };
       await this.#change((stops) => stops.set(manifestUidOf(stop), stop));
       const message = comesBack ? 'Restarting a pod' : 'Pod is stopped until its manifest changes';
@@ -264,6 +275,10 @@ export class StoppedPods {
   }
 }
 
+function claimsOf({ spec }: NodePod): string[] {
+  return (spec.volumes ?? []).flatMap(({ persistentVolumeClaim: claim }) => claim?.claimName ?? []);
+}
+
 function hashOf({ metadata }: NodePod): string {
   return metadata.annotations?.[STATIC_POD_ANNOTATIONS.manifestHash] ?? '';
 }
@@ -275,11 +290,13 @@ function parse({ pods }: Readonly<Record<string, unknown>>): readonly StoppedPod
 
 function isStoppedPod(value: unknown): value is StoppedPod {
   const { uid, manifestUid, manifestHash, deletionTimestamp, ...more } = (value ?? {}) as Partial<StoppedPod>;
-  const { gracePeriodSeconds, isOver, comesBack = false } = more;
+  const { gracePeriodSeconds, isOver, comesBack = false, claims = [] } = more;
   return (
     [uid, manifestUid ?? '', manifestHash, deletionTimestamp].every((each) => typeof each === 'string') &&
     typeof gracePeriodSeconds === 'number' &&
     typeof isOver === 'boolean' &&
-    typeof comesBack === 'boolean'
+    typeof comesBack === 'boolean' &&
+    Array.isArray(claims) &&
+    claims.every((each) => typeof each === 'string')
   );
 }

@@ -29,7 +29,7 @@ export function Action({ session, verb, namespace, name }: ActionProps): JSX.Ele
     setState('busy');
     const pod = `/agent/api/v1/namespaces/${namespace}/pods/${name}`;
     try {
-      if (verb === 'stop') await session.change('DELETE', pod);
+      if (verb === 'stop') await session.change('DELETE', `${pod}?keepClaims=true`);
       else await session.change('POST', `${pod}/${verb}`);
       setSaid(done);
     } catch (error) {

@@ -31,7 +31,7 @@ describe('podloop stop', () => {
       'pod "web-vm" stopped\n',
       'To run it again: podloop start web-vm\n',
     ]);
-    expect(agent.requests[0]?.query).toEqual({ gracePeriodSeconds: '5' });
+    expect(agent.requests[0]?.query).toEqual({ gracePeriodSeconds: '5', keepClaims: 'true' });
   });
 
   it.each([

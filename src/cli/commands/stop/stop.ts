@@ -13,7 +13,7 @@ type StopFlags = PodsFlags & EndFlags;
 
 const HELP = `
 The manifests stay where they are. A stopped pod runs again after "podloop start", when its manifest changes, or when
-it is applied again; not when the agent restarts.
+it is applied again; not when the agent restarts. Its claims stay in use meanwhile: their volumes cannot be removed.
 
 Examples:
   # Stop a pod, and wait until it has ended
@@ -49,6 +49,8 @@ async function stop(
     await host.stdout.writeLine(`pod "${name}" ${wait ? 'stopped' : 'stopping'}`);
   };
   const pods = await findPods(words, flags, session, 'stop');
-  const stopped = await askForPods(pods, flags, { method: 'DELETE', action: '', then }, { session, host });
+  // It is to run again, with what is in its volumes.
+  const request = { method: 'DELETE', action: '', query: { keepClaims: true }, then } as const;
+  const stopped = await askForPods(pods, flags, request, { session, host });
   if (stopped.length > 0) await host.stderr.writeLine(howToStart(stopped));
 }

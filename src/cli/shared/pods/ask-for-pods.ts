@@ -2,6 +2,7 @@ import { type KubeObject } from '#kube/columns/kube-object.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure } from '../../command-failure.js';
 import { type AgentSession } from '../agent-session.js';
+import { type Query } from '../api/agent-client.js';
 import { ApiError } from '../api/api-status.js';
 import { pathOf, PODS } from '../api/resource-type.js';
 import { type EndFlags, endQuery } from './end-flags.js';
@@ -12,6 +13,8 @@ export interface PodRequest {
   readonly method: 'DELETE' | 'POST';
   /** Behind the path of the pod, as in `/restart`. */
   readonly action: string;
+  /** More than what the flags say (default: nothing). */
+  readonly query?: Query;
   /** Called with each pod that the agent has answered with, one after the other. */
   readonly then: (pod: KubeObject) => Promise<void>;
 }
@@ -25,7 +28,7 @@ export interface PodRequest {
 export async function askForPods(
   pods: readonly NamedPod[],
   flags: EndFlags,
-  { method, action, then }: PodRequest,
+  { method, action, query, then }: PodRequest,
   { session, host }: { readonly session: AgentSession; readonly host: CliHost },
 ): Promise<readonly KubeObject[]> {
   const refusals: ApiError[] = [];
@@ -33,7 +36,8 @@ export async function askForPods(
   for (const { namespace, name } of pods) {
     try {
       const path = `${pathOf(PODS, namespace, name)}${action}`;
-      answers.push((await session.client.send(method, path, { query: endQuery(flags) })).object);
+      const asked = { query: { ...endQuery(flags), ...query } };
+      answers.push((await session.client.send(method, path, asked)).object);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       refusals.push(error);

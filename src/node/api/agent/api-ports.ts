@@ -56,7 +56,9 @@ export function buildApiPorts(
   const policy = readNodePolicy(options);
   const manifests = new WritableManifests({ clock, nodeName, manifests: sources.manifests, policy });
   const served = (): ServedWorkload[] => servedWorkloads({ workloads, claims: parts.localClaims, services });
-  const volumes = nodeVolumes({ claims: parts.localClaims, workloads, pods: () => desired.all() });
+  const volumes = nodeVolumes({
+    ...{ claims: parts.localClaims, workloads, stopped, pods: () => desired.all() },
+  });
   const claims = (): WrittenClaim[] =>
     workloads
       .claims()
@@ -65,7 +67,7 @@ export function buildApiPorts(
   const written = { all: () => [...objects.all(), ...workloads.roots(), ...services.roots(), ...claims()] };
   return {
     ...{ clock, version, pods },
-    stopPod: async (pod, graceSeconds) => stopOnePod(stopPorts, pod, graceSeconds),
+    stopPod: async (pod, graceSeconds, keepsClaims) => stopOnePod(stopPorts, pod, graceSeconds, keepsClaims),
     restartPod: async (pod, graceSeconds) => restartOnePod(stopPorts, pod, graceSeconds),
     stopped,
     debugPod: debugPods({ debugged, desired, manifests, policy, isEnding }),

@@ -4,24 +4,33 @@ import { isClusterPod } from '#kube/pod/static-pod.js';
 import { type LocalClaim, type LocalClaims } from '../../volumes/claims/local-claims.js';
 import { FILE_SOURCE } from '../../desired/sources/file-source.js';
 import { measureFolder } from '../../volumes/measure-folder.js';
-import { type NodeVolumes } from '../workloads/claim-volumes.js';
+import { type StoppedPods } from '../../desired/stopped-pods.js';
+import { type NodeVolumes, STOPPED } from '../workloads/claim-volumes.js';
 
 /** What {@link nodeVolumes} needs. */
 export interface NodeVolumesOptions {
   readonly claims: Pick<LocalClaims, 'list' | 'pathOf' | 'remove'>;
   readonly workloads: Pick<WorkloadControllers, 'claims'>;
   readonly pods: () => Iterable<NodePod>;
+  /** Pods that somebody has stopped, to start them later. */
+  readonly stopped: Pick<StoppedPods, 'list'>;
 }
 
 /** The volumes of claims as the API shows them. */
-export function nodeVolumes({ claims, workloads, pods }: NodeVolumesOptions): NodeVolumes {
-  const usersOf = ({ namespace, name }: Pick<LocalClaim, 'namespace' | 'name'>): string[] =>
-    [...pods()]
+export function nodeVolumes({ claims, workloads, pods, stopped }: NodeVolumesOptions): NodeVolumes {
+  const usersOf = ({ namespace, name }: Pick<LocalClaim, 'namespace' | 'name'>): string[] => {
+    const wanted = [...pods()]
       .filter((pod) => pod.metadata.namespace === namespace && !isClusterPod(pod))
       .filter(({ spec }) =>
         (spec.volumes ?? []).some(({ persistentVolumeClaim: claim }) => claim?.claimName === name),
       )
       .map(({ metadata }) => metadata.name);
+    const waiting = stopped
+      .list()
+      .filter((stop) => stop.isOver && stop.namespace === namespace && stop.claims?.includes(name) === true)
+      .map((stop) => `${stop.name}${STOPPED}`);
+    return [...wanted, ...waiting];
+  };
   return {
     list: () =>
       claims.list().map((claim) => ({ ...claim, path: claims.pathOf(claim), usedBy: usersOf(claim) })),

@@ -1,5 +1,5 @@
 import { ApiError, badRequest, invalidError } from '../http/api-error.js';
-import { type ApiHandler, type ApiRequest, jsonAnswer } from '../http/api-request.js';
+import { type ApiHandler, type ApiRequest, isTrue, jsonAnswer } from '../http/api-request.js';
 import { type PodRow, type PodTable } from './pod-table.js';
 import { readWhole } from '../http/read-number.js';
 import { renderPod } from './render-pod.js';
@@ -10,11 +10,16 @@ export interface DeletePodOptions {
   readonly table: PodTable;
   readonly findPod: (request: ApiRequest) => PodRow;
   /**
-   * Stops the pod until its manifest changes, with the grace period in seconds (default: its own).
+   * Stops the pod until its manifest changes, with the grace period in seconds (default: its own). `keepsClaims`: the
+   * volumes of its claims stay in use.
    *
    * Resolves once that is effective, also over a restart of the agent; the pod has not ended then.
    */
-  readonly stop: (pod: ServedPod, gracePeriodSeconds: number | undefined) => Promise<void>;
+  readonly stop: (
+    pod: ServedPod,
+    gracePeriodSeconds: number | undefined,
+    keepsClaims: boolean,
+  ) => Promise<void>;
 }
 
 /** The options of a DELETE. */
@@ -24,7 +29,7 @@ export interface DeleteOptions {
   readonly preconditions?: { readonly uid?: unknown; readonly resourceVersion?: unknown };
 }
 
-/** DELETE …/pods/{name}: answers with the ending pod. */
+/** DELETE …/pods/{name}: answers with the ending pod. `keepClaims=true` is for a pod that is to be started again. */
 export function deletePod({ table, findPod, stop }: DeletePodOptions): ApiHandler {
   return async (request) => {
     const options = await readDeleteOptions(request);
@@ -35,7 +40,7 @@ export function deletePod({ table, findPod, stop }: DeletePodOptions): ApiHandle
     checkPrecondition('pods', metadata.name, 'ResourceVersion', resourceVersion, String(row.version));
     const graceSeconds = readGrace(request.query, options);
     if (isDryRun(request.query, options)) return jsonAnswer(renderPod(row.served, row.version));
-    await stop(row.served, graceSeconds);
+    await stop(row.served, graceSeconds, isTrue(request.query, 'keepClaims'));
     table.refresh(metadata.uid);
     const ending = table.find(metadata.uid);
     // Without grace it is already gone.

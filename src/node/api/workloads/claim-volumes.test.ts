@@ -46,6 +46,14 @@ describe('a claim that is removed', () => {
     expect(removed).toEqual([]);
   });
 
+  it('stays while a pod is stopped that has it', async () => {
+    const { volumes } = setUp({ volume: aVolume('web (stopped)') });
+    const remove = removeWithVolume(async () => Promise.reject(new Error('not this')), volumes);
+    expect(await remove(object, signal)).toMatchObject({
+      message: 'it is in use by web (stopped): start it and delete it first, or remove its manifest',
+    });
+  });
+
   it('stays where its manifest has to, and when that is only tried', async () => {
     const { removed, volumes } = setUp({ volume: aVolume() });
     const refused = { kind: 'refused', reason: 'Conflict', message: 'it is in a.yaml' } as const;

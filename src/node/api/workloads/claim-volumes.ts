@@ -14,9 +14,12 @@ export interface ServedVolume {
   readonly request?: string;
   /** Its folder on this node. */
   readonly path: string;
-  /** Names of the pods that have it, or are to get it. */
+  /** Names of the pods that have it, or are to get it; of pods that somebody has stopped with {@link STOPPED}. */
   readonly usedBy: readonly string[];
 }
+
+/** Behind the name of a pod that has a volume and was stopped. */
+export const STOPPED = ' (stopped)';
 
 /** The volumes of claims on this node. */
 export interface NodeVolumes {
@@ -90,7 +93,9 @@ export function removeWithVolume(remove: RemoveObject, volumes: NodeVolumes): Re
 
 function inUse(volumes: NodeVolumes, claim: VolumeName): string {
   const { usedBy = [] } = findVolume(volumes, claim) ?? {};
-  return `in use by ${usedBy.length === 0 ? 'a pod' : usedBy.join(', ')}: end it first`;
+  const isStopped = usedBy.length > 0 && usedBy.every((name) => name.endsWith(STOPPED));
+  const remedy = isStopped ? 'start it and delete it first, or remove its manifest' : 'end it first';
+  return `in use by ${usedBy.length === 0 ? 'a pod' : usedBy.join(', ')}: ${remedy}`;
 }
 
 function findVolume(volumes: NodeVolumes, { namespace, name }: VolumeName): ServedVolume | undefined {
