@@ -7,9 +7,8 @@ import { wrapNotes } from '../../help-layout.js';
 import { addSessionFlags, type SessionFlags, stripEquals, withAgent } from '../../shared/agent-session.js';
 import { readPodName } from '../../shared/api/object-selection.js';
 import { HistoryReader, type HistoryRecord } from '../../shared/history/history-reader.js';
-import { layOutTabs, TABLE_LAYOUT } from '../../shared/print/tab-columns.js';
+import { layOutTable } from '../../shared/print/tab-columns.js';
 import { toJsonText } from '../../shared/print/object-text.js';
-import { toCell } from '../../shared/print/terminal-text.js';
 import { findStarts, type PodStart, type StepSpan } from './find-starts.js';
 
 interface BlameFlags extends SessionFlags {
@@ -89,8 +88,7 @@ async function blame(word: string | undefined, flags: BlameFlags, host: CliHost)
     const table = pod === undefined ? podRows(starts, flags.allNamespaces) : starts.flatMap(stepRows);
     const heading = pod === undefined ? podHeading(flags.allNamespaces) : ['TIME', 'AT', 'STEP', 'CONTAINER'];
     const rows = flags.headers ? [heading, ...table] : table;
-    const lines = rows.map((row) => row.map((cell) => toCell(cell)).join('\t'));
-    for (const line of layOutTabs(lines, TABLE_LAYOUT)) await stdout.writeLine(line);
+    for (const line of layOutTable(rows)) await stdout.writeLine(line);
   });
 }
 

@@ -9,7 +9,7 @@ import {
   type NodeFacts,
 } from '#node';
 import { formatPod } from '#kube/pod/pod-ref.js';
-import { DESCRIBE_LAYOUT, layOutTabs, TABLE_LAYOUT } from '../../shared/print/tab-columns.js';
+import { DESCRIBE_LAYOUT, layOutTable, layOutTabs } from '../../shared/print/tab-columns.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
 
 const WORDS = { critical: 'CRITICAL', warning: 'WARNING', info: 'INFO' } as const;
@@ -83,29 +83,23 @@ export function listUnseenLines(facts: NodeFacts, wide: boolean): string[] {
 function listMeasured({ runtime, machine, kubelet, agent }: NodeFacts): string[] {
   const { operations, inspections, population } = runtime;
   return [
-    ...layOutTabs(
-      [
-        ['CALL', 'COUNT', 'HUNG', 'FAILED', 'P50', 'P99', 'MAX'],
-        ...operations.map(({ method, count, hung, failed, p50Ms, p99Ms, maxMs }) => [
-          ...[method, count, hung, failed, formatMs(p50Ms), formatMs(p99Ms), formatMs(maxMs)].map(String),
-        ]),
-      ].map((cells) => cells.join('\t')),
-      TABLE_LAYOUT,
-    ),
+    ...layOutTable([
+      ['CALL', 'COUNT', 'HUNG', 'FAILED', 'P50', 'P99', 'MAX'],
+      ...operations.map(({ method, count, hung, failed, p50Ms, p99Ms, maxMs }) => [
+        ...[method, count, hung, failed, formatMs(p50Ms), formatMs(p99Ms), formatMs(maxMs)].map(String),
+      ]),
+    ]),
     ...(inspections.known && inspections.value.slowest.length > 0
       ? [
           '',
-          ...layOutTabs(
-            [
-              ['SLOWEST PODS', 'CALLS', 'TOOK'],
-              ...inspections.value.slowest.map(({ pod, calls, ms }) => [
-                formatPod(pod),
-                String(calls),
-                formatMs(ms),
-              ]),
-            ].map((cells) => cells.join('\t')),
-            TABLE_LAYOUT,
-          ),
+          ...layOutTable([
+            ['SLOWEST PODS', 'CALLS', 'TOOK'],
+            ...inspections.value.slowest.map(({ pod, calls, ms }) => [
+              formatPod(pod),
+              String(calls),
+              formatMs(ms),
+            ]),
+          ]),
         ]
       : []),
     '',

@@ -1,27 +1,22 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { Agent, hasSameManifests, readManifestPlaces, resolveAgentOptions } from '#node';
-import { SILENT_LOGGER } from '#base/log/logger.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure, failure } from '../../command-failure.js';
 import { EXIT_INTERRUPTED } from '../../interrupts.js';
 import { wrapNotes } from '../../help-layout.js';
 import { socketOption } from '../../shared/agent-session.js';
-import { chooseAgentPlace, quoteWord } from '../../shared/agents/agent-places.js';
-import { machineDefaults } from '../../shared/machine-defaults.js';
+import { quoteWord } from '../../shared/agents/agent-places.js';
 import { agentsOf, findAgents, type RunningAgent } from '../../shared/agents/find-agents.js';
 import { AgentAbsent, AgentClient } from '../../shared/api/agent-client.js';
 import { readLines } from '../../shared/api/watch-objects.js';
 import { parsePathFlag } from '../../shared/flag-values.js';
-import { createLogger } from '../../shared/log/log-output.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
 import { isYes } from '../../shared/streaming/read-answer.js';
 import { isTerminalInput } from '../../shared/streaming/raw-terminal.js';
+import { type Ending, type LeftPodsFlags } from './end-left-pods.js';
 
-interface DownFlags {
+interface DownFlags extends LeftPodsFlags {
   readonly socket?: string;
-  readonly rootDir?: string;
-  readonly runtimeEndpoint?: string;
   readonly yes: boolean;
 }
 
@@ -86,7 +81,12 @@ async function down(
   // The one that is meant may be among those that cannot be asked.
   if (closed.length > 0) throw closedError(closed, flags);
   if (flags.socket !== undefined) throw new AgentAbsent(flags.socket);
-  await endLeftPods(folder, flags, host, signal);
+  // A whole agent, which nobody needs who ends one that runs.
+  const { endLeftPods } = await import('./end-left-pods.js');
+  await endLeftPods(folder, flags, {
+    ...{ host, signal },
+    confirm: (ending) => confirm(ending, flags, host, signal),
+  });
 }
 
 function closedError(closed: readonly string[], { socket }: DownFlags): CommandFailure {
@@ -160,59 +160,6 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
-}
-
-/** Ends what the last agent of a folder has left: by an agent in this process that takes it up and wants nothing. */
-async function endLeftPods(
-  folder: string | undefined,
-  flags: DownFlags,
-  host: CliHost,
-  signal: AbortSignal,
-): Promise<void> {
-  const usual = flags.rootDir === undefined ? machineDefaults(host.env).rootDir! : resolve(flags.rootDir);
-  const [recorded] = await readManifestPlaces(usual);
-  const manifests = folder ?? recorded;
-  if (manifests === undefined || manifests === 'standard input')
-    throw failure(
-      'no agent runs, and none has left pods in the default root folder; name its folder of manifests',
-    );
-  const place =
-    flags.rootDir === undefined
-      ? await chooseAgentPlace(manifests, host.env)
-      : { rootDir: usual, podLogsDir: undefined };
-  const { rootDir, podLogsDir } = place;
-  const nothing = `no agent of ${manifests} runs, and none has left pods in ${rootDir}`;
-  if (!(await hasSameManifests(rootDir, { podManifestPath: manifests, manifestUrl: '' })))
-    throw failure(nothing);
-  const { runtimeEndpoint } = flags;
-  const options = resolveAgentOptions(
-    {
-      ...{ podManifestPath: manifests, rootDir, readOnlyPort: 0, healthzPort: 0 },
-      ...(podLogsDir === undefined ? {} : { podLogsDir }),
-      ...(runtimeEndpoint === undefined ? {} : { runtimeEndpoint }),
-    },
-    {},
-    machineDefaults(host.env),
-  );
-  const { clock, stdin, selfCommand } = host;
-  const log = createLogger(host, 0);
-  const logger = { ...SILENT_LOGGER, warn: log.warn.bind(log), error: log.error.bind(log) };
-  const ports = { clock, stdin, logger, podloopCommand: selfCommand };
-  await using agent = await Agent.start(options, ports, signal);
-  const names = await agent.listRunningPods();
-  if (names.length === 0) throw failure(nothing);
-  await confirm({ what: manifests, pid: undefined, names }, flags, host, signal);
-  agent.endWithPods();
-  const { pods } = await agent.run(signal);
-  if (pods !== 'stopped') throw failure('not every pod could be stopped');
-  for (const name of names) await host.stdout.writeLine(escapeTerminal(`pod ${name} ended`));
-}
-
-interface Ending {
-  readonly what: string;
-  /** Undefined when no agent runs. */
-  readonly pid: number | undefined;
-  readonly names: readonly string[];
 }
 
 /** Shows what will end, and asks. Rejects with a CommandFailure when the answer is no, or nobody can be asked. */

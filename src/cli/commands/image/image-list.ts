@@ -3,8 +3,7 @@ import { type RuntimeImage } from '#node';
 import { type KubeObject } from '#kube/columns/kube-object.js';
 import { type CliHost } from '../../cli-host.js';
 import { toJsonText, toYamlText } from '../../shared/print/object-text.js';
-import { layOutTabs, TABLE_LAYOUT } from '../../shared/print/tab-columns.js';
-import { toCell } from '../../shared/print/terminal-text.js';
+import { layOutTable } from '../../shared/print/tab-columns.js';
 import { wrapNotes } from '../../help-layout.js';
 import { addImageFlags, type ImageFlags, toSizeText, withImages } from './image-session.js';
 
@@ -78,8 +77,7 @@ async function print(
       ...[cut(image.id), toSizeText(image.size)],
     ]);
   });
-  const lines = [header, ...rows].map((cells) => cells.map((cell) => toCell(cell)).join('\t'));
-  for (const line of layOutTabs(lines, TABLE_LAYOUT)) await stdout.writeLine(line);
+  for (const line of layOutTable([header, ...rows])) await stdout.writeLine(line);
 }
 
 /** Repository and tag of each name of an image; one without a tag has the name of its digest. */

@@ -6,7 +6,7 @@ import { type CliHost } from '../../cli-host.js';
 import { wrapNotes } from '../../help-layout.js';
 import { socketOption, withAgent } from '../../shared/agent-session.js';
 import { incidentRootOption, IncidentSource } from '../../shared/incidents/incident-source.js';
-import { layOutTabs, TABLE_LAYOUT } from '../../shared/print/tab-columns.js';
+import { layOutTable } from '../../shared/print/tab-columns.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
 
 interface IncidentsFlags {
@@ -50,7 +50,7 @@ async function incidents(flags: IncidentsFlags, host: CliHost): Promise<void> {
       await stderr.writeLine('No incidents found.');
       return;
     }
-    for (const line of toIncidentRows(items, clock.now())) await stdout.writeLine(escapeTerminal(line));
+    for (const line of toIncidentRows(items, clock.now())) await stdout.writeLine(line);
   });
 }
 
@@ -66,8 +66,8 @@ export function toIncidentRows(incidents: readonly Incident[], nowMs: number): s
     const lasted = `${formatGoDuration(Math.max(0, Math.round(lastedMs / 1_000) * 1_000))}${more}`;
     const severity = findings.some((each) => each.severity === 'critical') ? 'critical' : 'warning';
     const about = first?.pod === undefined ? '-' : formatPod(first.pod);
-    return [id, beganAt, lasted, state, severity, first?.code ?? '-', findings.length, about].join('\t');
+    return [String(id), beganAt, lasted, state, severity, first?.code ?? '-', String(findings.length), about];
   });
-  const heading = ['ID', 'BEGAN', 'LASTED', 'STATE', 'SEVERITY', 'FIRST', 'FINDINGS', 'POD'].join('\t');
-  return layOutTabs([heading, ...rows], TABLE_LAYOUT);
+  const heading = ['ID', 'BEGAN', 'LASTED', 'STATE', 'SEVERITY', 'FIRST', 'FINDINGS', 'POD'];
+  return layOutTable([heading, ...rows]);
 }

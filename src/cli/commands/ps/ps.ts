@@ -6,8 +6,7 @@ import { wrapNotes } from '../../help-layout.js';
 import { stripEquals } from '../../shared/agent-session.js';
 import { countReady, findAgents, type RunningAgent } from '../../shared/agents/find-agents.js';
 import { toJsonText, toYamlText } from '../../shared/print/object-text.js';
-import { layOutTabs, TABLE_LAYOUT } from '../../shared/print/tab-columns.js';
-import { toCell } from '../../shared/print/terminal-text.js';
+import { layOutTable } from '../../shared/print/tab-columns.js';
 
 interface PsFlags {
   readonly output?: 'wide' | 'json' | 'yaml';
@@ -55,15 +54,11 @@ async function ps({ output, headers }: PsFlags, host: CliHost): Promise<void> {
     return stdout.writeLine((output === 'json' ? toJsonText(list) : toYamlText(list)).trimEnd());
   }
   const wide = output === 'wide';
-  const rows = agents.map((agent) => toRow(agent, clock.now(), wide).map(toCell));
+  const rows = agents.map((agent) => toRow(agent, clock.now(), wide));
   if (rows.length > 0 && headers) {
     rows.unshift(['PID', 'PODS', 'AGE', 'MANIFESTS', 'SOCKET', ...(wide ? WIDE : [])]);
   }
-  for (const line of layOutTabs(
-    rows.map((row) => row.join('\t')),
-    TABLE_LAYOUT,
-  ))
-    await stdout.writeLine(line);
+  for (const line of layOutTable(rows)) await stdout.writeLine(line);
   if (closed.length > 0) {
     const others =
       closed.length === 1 ? 'An agent of another user is' : `${closed.length} agents of others are`;

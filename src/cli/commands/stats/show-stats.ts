@@ -14,8 +14,7 @@ import {
 import { findPodsOf } from '../../shared/pods/pods-of-object.js';
 import { pathOf, PODS } from '../../shared/api/resource-type.js';
 import { parsePositiveDuration } from '../../shared/flag-values.js';
-import { layOutTabs, TABLE_LAYOUT } from '../../shared/print/tab-columns.js';
-import { toCell } from '../../shared/print/terminal-text.js';
+import { layOutTable } from '../../shared/print/tab-columns.js';
 import { LiveScreen } from '../../shared/screen/live-screen.js';
 import { cut } from '../../shared/screen/screen-text.js';
 import { selectorOption } from '../../shared/selector-option.js';
@@ -190,10 +189,7 @@ function toTable(rows: readonly Row[], { allNamespaces, containers }: StatsFlags
     `${decimal(usage.readBytes)} / ${decimal(usage.writtenBytes)}`,
     usage.processes === undefined ? NONE : String(usage.processes),
   ]);
-  return layOutTabs(
-    [head, ...lines].map((line) => line.map(toCell).join('\t')),
-    TABLE_LAYOUT,
-  );
+  return layOutTable([head, ...lines]);
 }
 
 /** As docker writes what is not known. */

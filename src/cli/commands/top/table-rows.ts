@@ -1,6 +1,7 @@
 import { type PlegReport } from '#kube/node/pleg-report.js';
 import { formatPod } from '#kube/pod/pod-ref.js';
-import { cut, pad, printable, textWidth } from '../../shared/screen/screen-text.js';
+import { cellWidth, cutCells, fitCells } from '../../shared/screen/cell-text.js';
+import { printable } from '../../shared/screen/screen-text.js';
 import { formatMs } from './format-ms.js';
 import { type Row } from '../../shared/screen/row.js';
 import { matches, type PodRow } from './sort-pods.js';
@@ -36,13 +37,14 @@ const CALL_COLUMNS: readonly Column[] = [
 /** As much of an id as crictl shows. */
 const SHORT_ID = 13;
 
-/** The table of pods, header included, in at most so many rows. Pure. */
+/** The table of pods, header included, in at most so many rows, with the one at the place `selected` among them. Pure. */
 export function podRows(
   pods: readonly PodRow[],
-  room: { columns: number; rows: number; offset: number },
+  room: { columns: number; rows: number; selected: number | undefined },
 ): Row[] {
   const bodyRows = Math.max(0, room.rows - 1);
-  const offset = Math.max(0, Math.min(room.offset, pods.length - Math.min(bodyRows, pods.length)));
+  const wanted = (room.selected ?? 0) - Math.floor(bodyRows / 2);
+  const offset = Math.max(0, Math.min(wanted, pods.length - bodyRows));
   const shown = pods.slice(offset, offset + bodyRows);
   const cells = shown.map(({ pod, inFlightMs, lastMs, longestMs, count, failed, stuck }) => [
     formatPod(pod),
@@ -56,10 +58,10 @@ export function podRows(
   const [header = '', ...body] = layOut(POD_COLUMNS, cells, room.columns);
   return [
     { text: header, style: 'header' as const },
-    ...body.map((text, at) => ({
-      text,
-      ...(shown[at]!.stuck === undefined ? {} : { style: 'warning' as const }),
-    })),
+    ...body.map((text, at): Row => {
+      if (offset + at === room.selected) return { text, style: 'selected' };
+      return shown[at]!.stuck === undefined ? { text } : { text, style: 'warning' };
+    }),
   ].slice(0, Math.max(0, room.rows));
 }
 
@@ -96,15 +98,16 @@ export function callRows(
 
 function layOut(columns: readonly Column[], cells: readonly (readonly string[])[], width: number): string[] {
   const rows = [columns.map(({ name }) => name), ...cells.map((row) => row.map(printable))];
-  const widths = columns.map((_, at) => Math.max(...rows.map((row) => textWidth(row[at]!))));
+  const widths = columns.map((_, at) => Math.max(...rows.map((row) => cellWidth(row[at]!))));
   const excess = widths.reduce((sum, each) => sum + each, GAP.length * (widths.length - 1)) - width;
   const long = columns.findIndex(({ isLong }) => isLong === true);
   if (excess > 0) widths[long] = Math.max(Math.min(NARROWEST_NAME, widths[long]!), widths[long]! - excess);
   return rows.map((row) =>
     row
       .map((cell, at) => {
-        const fitting = cut(cell, widths[at]!);
-        return columns[at]!.isNumber === true ? fitting.padStart(widths[at]!) : pad(fitting, widths[at]!);
+        if (columns[at]!.isNumber !== true) return fitCells(cell, widths[at]!);
+        const number = cutCells(cell, widths[at]!);
+        return ' '.repeat(widths[at]! - cellWidth(number)) + number;
       })
       .join(GAP),
   );

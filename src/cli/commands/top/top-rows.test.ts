@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type PlegReport } from '#kube/node/pleg-report.js';
 import { aPlegReport, anInspection } from '#support/builders/pleg-report-builder.js';
+import { cellWidth } from '../../shared/screen/cell-text.js';
 import { EventRates } from './event-rates.js';
 import { paintRows, plainRows } from '../../shared/screen/row.js';
 import { POD_ORDERS, type PodOrder, selectPods } from './sort-pods.js';
@@ -69,11 +70,11 @@ describe('the screen', () => {
     });
     for (const columns of [0, 1, 2, 7, 20, 41, 80, 130]) {
       for (const rows of [0, 1, 2, 3, 8, 10, 11, 12, 13, 24, 40]) {
-        for (const view of [{}, { showsHelp: true }, { isTyping: true, filter: EVIL }, { offset: 100 }]) {
+        for (const view of [{}, { showsHelp: true }, { isTyping: true, filter: EVIL }, { selectedAt: 100 }]) {
           const lines = draw(report, columns, rows, view).map(plain);
           expect(lines.length).toBeLessThanOrEqual(rows);
           for (const line of lines) {
-            expect(Array.from(line).length).toBeLessThanOrEqual(columns);
+            expect(cellWidth(line)).toBeLessThanOrEqual(columns);
             expect(line).not.toMatch(/\p{C}/u);
           }
         }
@@ -100,6 +101,29 @@ describe('the screen', () => {
       expect.stringMatching(/^default\/job/),
     ]);
     expect(lines.at(-1)).toMatch(/filter: JOB \(1 of 2 pods\)/);
+  });
+
+  it('marks the selected pod, and has it among those that are seen', () => {
+    const slowestPods = Array.from({ length: 60 }, (_, at) => anInspection(`pod-${at}`));
+    const report = aPlegReport({ slowestPods });
+    const selectedIn = (view: Partial<TopView>): string[] =>
+      topRows(scene(report, { order: 'name', ...view }), { columns: 100, rows: 30 })
+        .filter(({ style }) => style === 'selected')
+        .map(({ text }) => text.split(' ')[0]!);
+    expect(selectedIn({})).toEqual(['default/pod-0']);
+    expect(selectedIn({ selectedUid: 'pod-59' })).toEqual(['default/pod-59']);
+    expect(selectedIn({ selectedUid: 'pod-30' })).toEqual(['default/pod-30']);
+    const quiet = topRows({ ...scene(report), hasKeyboard: false }, { columns: 100, rows: 30 });
+    expect(quiet.some(({ style }) => style === 'selected')).toBe(false);
+  });
+
+  it('puts columns below one another where names take two cells a character', () => {
+    const pod = { uid: 'u', namespace: 'default', name: '日本語' };
+    const report = aPlegReport({ slowestPods: [{ ...anInspection('a'), pod }, anInspection('plain-name')] });
+    const rows = plainTopRows(scene(report)).map(({ text }) => text);
+    const ends = rows.filter((text) => /日本語|plain-name/.test(text)).map((text) => cellWidth(text));
+    expect(ends).toHaveLength(2);
+    expect(ends[0]).toBe(ends[1]);
   });
 
   it('marks what is wrong, and without colours where nobody wants them', () => {

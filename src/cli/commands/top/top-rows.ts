@@ -5,7 +5,7 @@ import { overviewRows } from './overview-rows.js';
 import { type Row } from '../../shared/screen/row.js';
 import { selectPods } from './sort-pods.js';
 import { callRows, podRows } from './table-rows.js';
-import { KEY_HELP, type TopView } from './top-view.js';
+import { findSelected, KEY_HELP, type TopView } from './top-view.js';
 
 /** What there is to show. */
 export interface TopHarness {
@@ -15,15 +15,17 @@ export interface TopHarness {
   readonly view: TopView;
   /** Why there is nothing newer; undefined while there is. */
   readonly problem: string | undefined;
+  /** Whether somebody can press keys (default: true); otherwise nothing is selected. */
+  readonly hasKeyboard?: boolean;
 }
 
 /** A part of the screen for calls in flight, where there are so many. */
 const SHARE_OF_CALLS = 0.3;
-const KEYS = 'q quit  / filter  s sort  r reverse  space pause  ? help';
+const KEYS = 'q quit  Enter details  / filter  s sort  r reverse  space pause  ? help';
 
 /** The rows of one screen, no more than fit. Pure. */
 export function topRows(scene: TopHarness, size: ScreenSize): Row[] {
-  const { title, report, rates, view, problem } = scene;
+  const { title, report, rates, view, problem, hasKeyboard = true } = scene;
   const time = new Date(report.atMs).toTimeString().slice(0, 8);
   const pods = selectPods(report, view);
   const foot = footRow(scene, pods.length);
@@ -32,14 +34,14 @@ export function topRows(scene: TopHarness, size: ScreenSize): Row[] {
   if (problem !== undefined) head.push({ text: problem, style: 'unhealthy' });
   if (view.showsHelp) return withFoot([...head, { text: '' }, ...helpRows()], foot, size);
   head.push(...overviewRows(report, rates, size.columns));
-  const { filter, offset } = view;
+  const { filter } = view;
   const room = Math.max(0, size.rows - head.length - 1);
   const callRoom = Math.floor(room * SHARE_OF_CALLS);
   const calls = callRows(report, { columns: size.columns, rows: callRoom, filter });
   const table = podRows(pods, {
     columns: size.columns,
     rows: room - calls.length,
-    offset,
+    selected: hasKeyboard ? findSelected(pods, view) : undefined,
   });
   return withFoot([...head, ...calls, ...table], foot, size);
 }
@@ -49,7 +51,7 @@ export function plainTopRows({ report, rates, view, title }: TopHarness): Row[] 
   const columns = 120;
   const everything = { columns: Number.MAX_SAFE_INTEGER, rows: Number.MAX_SAFE_INTEGER };
   const calls = callRows(report, { ...everything, filter: view.filter });
-  const pods = podRows(selectPods(report, view), { ...everything, offset: 0 });
+  const pods = podRows(selectPods(report, view), { ...everything, selected: undefined });
   return [
     { text: `podloop top   ${title}   ${new Date(report.atMs).toISOString()}` },
     ...overviewRows(report, rates, columns),

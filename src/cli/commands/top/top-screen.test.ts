@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
-import { aPlegReport } from '#support/builders/pleg-report-builder.js';
+import { aPlegReport, anInspection } from '#support/builders/pleg-report-builder.js';
 import { type Terminal } from '../../terminal.js';
 import { TopScreen } from './top-screen.js';
 import { INITIAL_VIEW } from './top-view.js';
@@ -20,8 +20,25 @@ function setUp() {
     host: { clock, stdin: new PassThrough() },
     report: aPlegReport({ forMs: 10_000, events: { ContainerDied: 0 } }),
   });
-  return { screen, eventRow: () => /Events .*/.exec(drawn)?.[0] ?? '' };
+  return { screen, drawn: () => drawn, eventRow: () => /Events .*/.exec(drawn)?.[0] ?? '' };
 }
+
+it('shows details of the selected pod, which follow the reports, and goes back', () => {
+  const { screen, drawn } = setUp();
+  using _ = screen;
+  const see = (key: string): string => {
+    screen.press(key);
+    screen.press('redraw');
+    return drawn();
+  };
+  see('down');
+  expect(see('enter')).toMatch(/Inspections {3}default\/job/);
+  expect(drawn()).toContain('1, 2 failed');
+  const slowestPods = [anInspection('web'), anInspection('job', { count: 9, failed: 7 })];
+  screen.take(aPlegReport({ slowestPods }));
+  expect(see('redraw')).toContain('9, 7 failed');
+  expect(see('q')).toContain('LONGEST');
+});
 
 it('stands still while it is paused, rates and sparklines too, and is up to date once it goes on', () => {
   const { screen, eventRow } = setUp();

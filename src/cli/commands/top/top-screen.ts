@@ -3,13 +3,17 @@ import { type CliHost } from '../../cli-host.js';
 import { ScreenControl } from '../../shared/screen/screen-control.js';
 import { type ScreenSize } from '../../shared/screen/screen-text.js';
 import { type Terminal } from '../../terminal.js';
+import { formatPod } from '#kube/pod/pod-ref.js';
+import { isTerminalInput } from '../../shared/streaming/raw-terminal.js';
+import { PodPages } from '../../shared/screen/pod-pages.js';
 import { EventRates } from './event-rates.js';
 import { formatMs } from './format-ms.js';
 import { type Key } from '../../shared/screen/keys.js';
 import { paintRows } from '../../shared/screen/row.js';
-import { selectPods } from './sort-pods.js';
+import { podDetails } from './pod-details.js';
+import { type PodRow, selectPods } from './sort-pods.js';
 import { topRows } from './top-rows.js';
-import { pressKey, type TopView } from './top-view.js';
+import { findSelected, pressKey, type TopView } from './top-view.js';
 
 /** What a {@link TopScreen} needs. */
 export interface TopScreenOptions {
@@ -32,6 +36,8 @@ export class TopScreen implements Disposable {
   readonly #options: TopScreenOptions;
   readonly #rates = new EventRates();
   readonly #screen: ScreenControl;
+  readonly #pages: PodPages;
+  #size: ScreenSize = { columns: 0, rows: 0 };
   #view: TopView;
   #shown: PlegReport;
   #shownRates: Pick<EventRates, 'history' | 'byType'>;
@@ -49,6 +55,7 @@ export class TopScreen implements Disposable {
     this.#newestAtMs = host.clock.monotonicMs();
     this.#rates.add(report);
     this.#shownRates = this.#ratesNow();
+    this.#pages = new PodPages({ clock: host.clock, onChange: () => this.#screen.draw() });
     this.#screen = new ScreenControl({
       ...{ host, terminal, onEnd: quit },
       render: (size) => this.#render(size),
@@ -74,9 +81,17 @@ export class TopScreen implements Disposable {
 
   /** Takes a key in. */
   press(key: Key): void {
-    const { view, action } = pressKey(this.#view, key, selectPods(this.#shown, this.#view).length);
+    const pods = selectPods(this.#shown, this.#view);
+    const endsAll = key === 'interrupt' || key === 'suspend' || key === 'redraw';
+    if (this.#pages.isOpen && !endsAll) {
+      this.#pages.press(key, { columns: this.#size.columns, rows: this.#size.rows - 1 });
+      this.#screen.draw();
+      return;
+    }
+    const { view, action } = pressKey(this.#view, key, pods);
     this.#view = view;
     this.#showNewest();
+    if (action === 'details') this.#openDetails(pods);
     if (action === 'quit') this.#options.quit();
     else if (action === 'suspend') this.#screen.suspend();
     else if (action === 'redraw') this.#screen.redraw();
@@ -86,6 +101,13 @@ export class TopScreen implements Disposable {
   /** Gives the terminal back. */
   [Symbol.dispose](): void {
     this.#screen[Symbol.dispose]();
+  }
+
+  #openDetails(pods: readonly PodRow[]): void {
+    const selected = pods[findSelected(pods, this.#view)];
+    if (selected === undefined) return;
+    const { pod } = selected;
+    this.#pages.openText(`Inspections   ${formatPod(pod)}`, () => podDetails(this.#shown, pod.uid));
   }
 
   /** Not while the screen is paused, for somebody who reads it. */
@@ -101,15 +123,21 @@ export class TopScreen implements Disposable {
   }
 
   #render(size: ScreenSize): string[] {
-    const { title, withColor } = this.#options;
+    const { title, withColor, host } = this.#options;
+    const { columns } = size;
+    this.#size = size;
     const scene = {
       title,
       report: this.#shown,
       rates: this.#shownRates,
       view: this.#view,
       problem: this.#findProblem(),
+      hasKeyboard: isTerminalInput(host.stdin),
     };
-    return paintRows(topRows(scene, size), { columns: size.columns, withColor });
+    const rows = this.#pages.isOpen
+      ? [topRows(scene, size)[0] ?? { text: '' }, ...this.#pages.rows({ columns, rows: size.rows - 1 })]
+      : topRows(scene, size);
+    return paintRows(rows.slice(0, Math.max(0, size.rows)), { columns, withColor });
   }
 
   #findProblem(): string | undefined {

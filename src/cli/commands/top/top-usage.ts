@@ -4,8 +4,7 @@ import { type CliHost } from '../../cli-host.js';
 import { failure } from '../../command-failure.js';
 import { type AgentSession, type SessionFlags, withAgent } from '../../shared/agent-session.js';
 import { pathOf, PODS, RESOURCE_TYPES } from '../../shared/api/resource-type.js';
-import { layOutTabs, TABLE_LAYOUT } from '../../shared/print/tab-columns.js';
-import { toCell } from '../../shared/print/terminal-text.js';
+import { layOutTable } from '../../shared/print/tab-columns.js';
 import { type PodUsage, type Usage, UsageReader } from '../../shared/usage/read-usage.js';
 
 /** The flags of `podloop top pods` and `podloop top node`. */
@@ -154,6 +153,5 @@ function mebibytes({ memoryBytes }: Pick<Usage, 'memoryBytes'>): string {
 }
 
 async function print(table: readonly (readonly string[])[], { stdout }: CliHost): Promise<void> {
-  const lines = table.map((row) => row.map(toCell).join('\t'));
-  for (const line of layOutTabs(lines, TABLE_LAYOUT)) await stdout.writeLine(line.trimEnd());
+  for (const line of layOutTable(table)) await stdout.writeLine(line.trimEnd());
 }

@@ -1,10 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { decodeKeys } from '../../shared/screen/keys.js';
-import { INITIAL_VIEW, pressKey, type TopView } from './top-view.js';
+import { anInspection } from '#support/builders/pleg-report-builder.js';
+import { type PodRow } from './sort-pods.js';
+import { findSelected, INITIAL_VIEW, pressKey, type TopView } from './top-view.js';
+
+const PODS: readonly PodRow[] = Array.from({ length: 30 }, (_, at) => ({
+  ...anInspection(`pod-${at}`),
+  stuck: undefined,
+}));
 
 /** What the keys, as a terminal sends them, make of the view of 30 pods. */
 function press(text: string, view: TopView = INITIAL_VIEW): TopView {
-  return decodeKeys(text).reduce((before, key) => pressKey(before, key, 30).view, view);
+  return decodeKeys(text).reduce((before, key) => pressKey(before, key, PODS).view, view);
 }
 
 describe('keys', () => {
@@ -34,13 +41,33 @@ describe('keys', () => {
     expect(press(`/${'x'.repeat(5_000)}`).filter).toHaveLength(253);
   });
 
-  it('scroll, and never past an end', () => {
-    expect(press('jj\x1b[B').offset).toBe(3);
-    expect(press('k').offset).toBe(0);
-    expect(press('G').offset).toBe(29);
-    expect(press('\x1b[6~\x1b[6~k').offset).toBe(19);
-    expect(press('Gg').offset).toBe(0);
-    expect(press('jjs').offset).toBe(0);
+  it('select a pod, and never one past an end', () => {
+    const selected = (keys: string): number => findSelected(PODS, press(keys));
+    expect(['', 'jj\x1b[B', 'k', 'G', '\x1b[6~\x1b[6~k', 'Gg', 'jjs', 'jj/x'].map(selected)).toEqual([
+      ...[0, 3, 0, 29, 19, 0, 0, 0],
+    ]);
+  });
+
+  it('stay with the selected pod wherever it moves, and at its place when it is gone', () => {
+    const view = press('jjj');
+    const moved = [PODS[7]!, PODS[3]!, PODS[0]!];
+    expect(findSelected(moved, view)).toBe(1);
+    expect(
+      findSelected(
+        PODS.filter(({ pod }) => pod.uid !== 'pod-3'),
+        view,
+      ),
+    ).toBe(3);
+    expect(findSelected([PODS[0]!], view)).toBe(0);
+    expect(findSelected([], view)).toBe(0);
+    expect(pressKey(view, 'down', moved).view).toMatchObject({ selectedUid: 'pod-0', selectedAt: 2 });
+  });
+
+  it('ask for details of the selected pod, if there is one', () => {
+    expect(pressKey(INITIAL_VIEW, 'enter', PODS).action).toBe('details');
+    expect(pressKey(INITIAL_VIEW, 'enter', []).action).toBeUndefined();
+    expect(pressKey(press('/x'), 'enter', PODS)).toMatchObject({ view: { isTyping: false } });
+    expect(pressKey(press('?'), 'enter', PODS)).toEqual({ view: press('') });
   });
 
   it('pause and go on, show the help and leave it with any key', () => {
@@ -56,12 +83,12 @@ describe('keys', () => {
     ['\x1a', 'suspend'],
     ['\x0c', 'redraw'],
   ])('%j asks for: %s', (text, action) => {
-    expect(pressKey(INITIAL_VIEW, decodeKeys(text)[0]!, 30).action).toBe(action);
+    expect(pressKey(INITIAL_VIEW, decodeKeys(text)[0]!, PODS).action).toBe(action);
   });
 
   it('end it also while a filter is typed, but not with a letter', () => {
     const typing = press('/a');
-    expect(pressKey(typing, 'q', 30)).toMatchObject({ view: { filter: 'aq' } });
-    expect(pressKey(typing, 'interrupt', 30).action).toBe('quit');
+    expect(pressKey(typing, 'q', PODS)).toMatchObject({ view: { filter: 'aq' } });
+    expect(pressKey(typing, 'interrupt', PODS).action).toBe('quit');
   });
 });

@@ -1,5 +1,5 @@
 import { type Key } from '../../shared/screen/keys.js';
-import { POD_ORDERS, type PodOrder, type PodSelection } from './sort-pods.js';
+import { POD_ORDERS, type PodOrder, type PodRow, type PodSelection } from './sort-pods.js';
 
 /** How somebody wants to see things. Immutable. */
 export interface TopView extends PodSelection {
@@ -7,17 +7,22 @@ export interface TopView extends PodSelection {
   readonly isTyping: boolean;
   readonly isPaused: boolean;
   readonly showsHelp: boolean;
-  /** So many pods are scrolled past. */
-  readonly offset: number;
+  /** The uid of the selected pod; empty for the first one. */
+  readonly selectedUid: string;
+  /** Its place when it was selected: what is there is selected once the pod itself is gone. */
+  readonly selectedAt: number;
 }
 
 /** What a key does beyond changing the view. */
-export type TopAction = 'quit' | 'suspend' | 'redraw';
+export type TopAction = 'quit' | 'suspend' | 'redraw' | 'details';
+
+const FIRST = { selectedUid: '', selectedAt: 0 };
 
 /** The view at the beginning. */
 export const INITIAL_VIEW: TopView = {
   ...{ order: 'worst', reversed: false, filter: '' },
-  ...{ isTyping: false, isPaused: false, showsHelp: false, offset: 0 },
+  ...{ isTyping: false, isPaused: false, showsHelp: false },
+  ...FIRST,
 };
 
 /** Longer than any name; a text that was pasted is not a filter. */
@@ -30,8 +35,9 @@ export const KEY_HELP: readonly (readonly [keys: string, what: string])[] = [
   ['r', 'the other way round'],
   ['/', 'show only pods and calls with this text; Enter keeps it, Esc drops it'],
   ['Space', 'pause, and go on'],
-  ['↑ ↓ j k', 'scroll by a pod'],
-  ['PgUp PgDn g G', 'scroll by ten pods; to the first, to the last'],
+  ['↑ ↓ j k', 'select a pod'],
+  ['PgUp PgDn g G', 'the tenth before or behind it; the first, the last'],
+  ['Enter', 'details of the selected pod: its inspections and its calls in flight'],
   ['Ctrl-L', 'draw again'],
   ['Ctrl-Z', 'suspend'],
   ['? h', 'this help'],
@@ -42,13 +48,23 @@ const ORDER_KEYS: Readonly<Record<string, PodOrder>> = {
   ...{ w: 'worst', l: 'last', m: 'longest' },
   ...{ f: 'failures', c: 'inspections', n: 'name' },
 };
-const SCROLLS: Readonly<Record<string, number>> = {
+const MOVES: Readonly<Record<string, number>> = {
   ...{ up: -1, k: -1, down: 1, j: 1, 'page-up': -10, 'page-down': 10 },
   ...{ home: -Infinity, g: -Infinity, end: Infinity, G: Infinity },
 };
 
-/** What a key makes of the view of that many pods. Pure. */
-export function pressKey(view: TopView, key: Key, pods: number): { view: TopView; action?: TopAction } {
+/** The place of the selected pod among these. Pure. */
+export function findSelected(pods: readonly PodRow[], { selectedUid, selectedAt }: TopView): number {
+  const at = selectedUid === '' ? -1 : pods.findIndex(({ pod }) => pod.uid === selectedUid);
+  return at >= 0 ? at : Math.max(0, Math.min(selectedAt, pods.length - 1));
+}
+
+/** What a key makes of the view of these pods. Pure. */
+export function pressKey(
+  view: TopView,
+  key: Key,
+  pods: readonly PodRow[],
+): { view: TopView; action?: TopAction } {
   if (key === 'interrupt') return { view, action: 'quit' };
   if (key === 'suspend') return { view, action: 'suspend' };
   if (key === 'redraw') return { view, action: 'redraw' };
@@ -57,20 +73,22 @@ export function pressKey(view: TopView, key: Key, pods: number): { view: TopView
   if (key === 'q' || key === 'Q') return { view, action: 'quit' };
   if (view.showsHelp) return { view: { ...view, showsHelp: false } };
   const order = ORDER_KEYS[key];
-  if (order !== undefined) return { view: { ...view, order, offset: 0 } };
-  const scroll = SCROLLS[key];
-  if (scroll !== undefined) {
-    return { view: { ...view, offset: Math.min(Math.max(0, pods - 1), Math.max(0, view.offset + scroll)) } };
+  if (order !== undefined) return { view: { ...view, order, ...FIRST } };
+  const move = MOVES[key];
+  if (move !== undefined) {
+    const at = Math.max(0, Math.min(findSelected(pods, view) + move, pods.length - 1));
+    return { view: { ...view, selectedUid: pods[at]?.pod.uid ?? '', selectedAt: at } };
   }
+  if (key === 'enter') return pods.length === 0 ? { view } : { view, action: 'details' };
   return { view: changeView(view, key) };
 }
 
 function changeView(view: TopView, key: Key): TopView {
   switch (key) {
     case 's':
-      return { ...view, order: nextOrder(view.order), offset: 0 };
+      return { ...view, order: nextOrder(view.order), ...FIRST };
     case 'r':
-      return { ...view, reversed: !view.reversed, offset: 0 };
+      return { ...view, reversed: !view.reversed, ...FIRST };
     case ' ':
       return { ...view, isPaused: !view.isPaused };
     case '/':
@@ -79,7 +97,7 @@ function changeView(view: TopView, key: Key): TopView {
     case 'h':
       return { ...view, showsHelp: true };
     case 'escape':
-      return { ...view, filter: '', offset: 0 };
+      return { ...view, filter: '', ...FIRST };
     default:
       return view;
   }
@@ -89,7 +107,7 @@ function typeFilter(view: TopView, key: Key): TopView {
   const filtered = (filter: string): TopView => ({
     ...view,
     filter: filter.slice(0, MAX_FILTER_LENGTH),
-    offset: 0,
+    ...FIRST,
   });
   switch (key) {
     case 'enter':

@@ -10,7 +10,7 @@ import {
   withAgent,
 } from '../../shared/agent-session.js';
 import { ApiError } from '../../shared/api/api-status.js';
-import { layOutTabs, TABLE_LAYOUT } from '../../shared/print/tab-columns.js';
+import { layOutTable } from '../../shared/print/tab-columns.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
 import { formatBytes } from '#node';
 import { wrapNotes } from '../../help-layout.js';
@@ -80,8 +80,7 @@ async function list(flags: VolumesFlags, session: AgentSession, host: CliHost): 
     (status.usedBy ?? []).join(',') || '<none>',
     formatAge(metadata.creationTimestamp, nowMs),
   ]);
-  const lines = [head, ...rows].map((cells) => cells.map((cell) => escapeTerminal(cell)).join('\t'));
-  for (const line of layOutTabs(lines, TABLE_LAYOUT)) await host.stdout.writeLine(line);
+  for (const line of layOutTable([head, ...rows])) await host.stdout.writeLine(line);
 }
 
 async function remove(names: readonly string[], session: AgentSession, host: CliHost): Promise<void> {

@@ -1,11 +1,21 @@
 import { expect, it } from 'vitest';
-import { DESCRIBE_LAYOUT, layOutTabs, TABLE_LAYOUT } from './tab-columns.js';
+import { DESCRIBE_LAYOUT, layOutTable, layOutTabs, TABLE_LAYOUT } from './tab-columns.js';
 
 it('puts columns below one another, the last one without space behind it', () => {
   expect(layOutTabs(['NAME\tREADY\tAGE', 'web\t1/1\t5s'], TABLE_LAYOUT)).toEqual([
     'NAME   READY   AGE',
     'web    1/1     5s',
   ]);
+});
+
+it('makes a table of cells, of each its first line and nothing that commands a terminal', () => {
+  expect(
+    layOutTable([
+      ['NAME', 'ABOUT'],
+      ['a\tb', 'one\ntwo'],
+      ['\u001B[2J', 'x'],
+    ]),
+  ).toEqual(['NAME    ABOUT', 'a b     one...', '^[[2J   x']);
 });
 
 it('gives a column at least its least width', () => {

@@ -1,4 +1,5 @@
 import { pad, textWidth } from '../screen/screen-text.js';
+import { toCell } from './terminal-text.js';
 
 /** How columns are laid out. */
 export interface TabLayout {
@@ -24,6 +25,14 @@ export function layOutTabs(lines: readonly string[], layout: TabLayout): string[
   const output: string[] = [];
   layOut(rows, { from: 0, to: rows.length, widths: [] }, layout, output);
   return output;
+}
+
+/** Lays out rows of cells as kubectl lays out tables; the first one is mostly that of the headings. */
+export function layOutTable(rows: readonly (readonly string[])[]): string[] {
+  return layOutTabs(
+    rows.map((row) => row.map(toCell).join('\t')),
+    TABLE_LAYOUT,
+  );
 }
 
 interface Block {
