@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { readIfThere } from '#base/fs/whole-file.js';
 import { type Logger } from '#base/log/logger.js';
 import { messageOf } from '#base/errors/errors.js';
-import { isRecord } from '#base/text/is-record.js';
+import {
+  decodeDockerAuth,
+  type DockerLogin,
+  type DockerLoginFile,
+  parseDockerLogins,
+  parseSecretObject,
+  readDockerLogin,
+} from '#base/text/docker-login-file.js';
 import { type Environment } from './registry-http.js';
 
 /** Credentials for a registry: a name with a password, or what `docker login` or a cloud gave instead of one. */
@@ -15,14 +22,10 @@ export type Login =
   /** The token itself. */
   | { readonly kind: 'registry'; readonly token: string };
 
-/** As they stand in a request of CRI, and, with other names, in Docker's file. */
-export interface LoginFields {
-  readonly username: string;
-  readonly password: string;
+/** As they stand in a request of CRI, and, without `auth`, in Docker's file. */
+export interface LoginFields extends DockerLogin {
   /** `username:password` in base64; counts where there is no username. */
   readonly auth: string;
-  readonly identityToken: string;
-  readonly registryToken: string;
 }
 
 const HELPER_TIMEOUT_MS = 30_000;
@@ -34,11 +37,8 @@ export function toLogin(fields: Partial<LoginFields>): Login | undefined {
   if (registryToken !== '') return { kind: 'registry', token: registryToken };
   if (identityToken !== '') return { kind: 'identity', token: identityToken };
   if (username !== '') return { kind: 'password', username, password };
-  if (auth === '') return undefined;
-  const text = Buffer.from(auth, 'base64').toString('utf8').replace(/\0+$/, '');
-  const colon = text.indexOf(':');
-  if (colon < 0) throw new Error('the field "auth" is not a name and a password in base64');
-  return { kind: 'password', username: text.slice(0, colon), password: text.slice(colon + 1) };
+  if (auth !== '') return { kind: 'password', ...decodeDockerAuth(auth) };
+  return password === '' ? undefined : { kind: 'password', username, password };
 }
 
 /**
@@ -60,9 +60,8 @@ export class DockerLogins {
     const file = join(chosen !== undefined && chosen !== '' ? chosen : join(home, '.docker'), 'config.json');
     try {
       const text = await readIfThere(file);
-      const config: unknown = text === undefined ? {} : parseJson(text);
-      if (!isRecord(config)) throw new Error('it is no object');
-      return await this.#findIn(config, registry, signal);
+      if (text === undefined) return undefined;
+      return await this.#findIn(parseDockerLogins(text, 'config.json'), registry, signal);
     } catch (error) {
       signal.throwIfAborted();
       this.#logger.warn('A login for a registry cannot be read', { registry, file, err: messageOf(error) });
@@ -71,26 +70,19 @@ export class DockerLogins {
   }
 
   async #findIn(
-    config: Readonly<Record<string, unknown>>,
+    { entries, helpers, store }: DockerLoginFile,
     registry: string,
     signal: AbortSignal,
   ): Promise<Login | undefined> {
-    const { auths, credHelpers, credsStore } = config;
-    const isFor = (place: string): boolean => isPlaceOf(place, registry);
-    const helpers = Object.entries(isRecord(credHelpers) ? credHelpers : {});
-    const [place, helper] = helpers.find(([each]) => isFor(each)) ?? [undefined, credsStore];
+    const isFor = ([place]: readonly [string, unknown]): boolean => isPlaceOf(place, registry);
+    const [place, helper] = [...helpers].find(isFor) ?? [undefined, store];
     const name = registry === 'docker.io' ? 'https://index.docker.io/v1/' : registry;
-    if (typeof helper === 'string' && helper !== '') {
+    if (helper !== undefined && helper !== '') {
       const login = await this.#askHelper(helper, place ?? name, signal);
       if (login !== undefined) return login;
     }
-    const [, entry] = Object.entries(isRecord(auths) ? auths : {}).find(([each]) => isFor(each)) ?? [];
-    if (!isRecord(entry)) return undefined;
-    const text = (key: string): string => (typeof entry[key] === 'string' ? entry[key] : '');
-    return toLogin({
-      ...{ username: text('username'), password: text('password'), auth: text('auth') },
-      ...{ identityToken: text('identitytoken'), registryToken: text('registrytoken') },
-    });
+    const entry = [...entries].find(isFor);
+    return entry && toLogin(readDockerLogin(entry[1]));
   }
 
   /** Source: https://github.com/docker/docker-credential-helpers#development */
@@ -119,8 +111,7 @@ export class DockerLogins {
       child.stdin?.on('error', () => undefined);
       child.stdin?.end(place);
     });
-    const answer = parseJson(said);
-    const { Username: username, Secret: secret } = isRecord(answer) ? answer : {};
+    const { Username: username, Secret: secret } = parseSecretObject(said);
     if (typeof username !== 'string' || typeof secret !== 'string' || secret === '') return undefined;
     return username === '<token>'
       ? { kind: 'identity', token: secret }
@@ -135,13 +126,4 @@ export function isPlaceOf(place: string, registry: string): boolean {
     host === registry ||
     (registry === 'docker.io' && ['index.docker.io', 'registry-1.docker.io'].includes(host))
   );
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The parser's own message quotes the text.
-    throw new Error('it is not JSON');
-  }
 }

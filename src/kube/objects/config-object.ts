@@ -32,6 +32,12 @@ export interface ConfigMap {
   readonly immutable?: boolean;
 }
 
+/** Where Secrets with logins of registries have Docker's file, by their type. */
+export const DOCKER_SECRET_KEYS: ReadonlyMap<string, string> = new Map([
+  ['kubernetes.io/dockerconfigjson', '.dockerconfigjson'],
+  ['kubernetes.io/dockercfg', '.dockercfg'],
+]);
+
 /** A v1 Secret. Its values never appear in messages, logs or events. */
 export interface Secret {
   readonly kind: 'Secret';

@@ -1,5 +1,7 @@
+import { parseDockerLogins } from '#base/text/docker-login-file.js';
 import { type FieldPath } from '../fields/field-path.js';
 import { invalid, required } from '../fields/field-problem.js';
+import { DOCKER_SECRET_KEYS } from '../objects/config-object.js';
 import { checkConfigKey } from './name-rules.js';
 import { type ProblemList } from './problem-list.js';
 
@@ -44,8 +46,6 @@ const RULES: Readonly<Record<string, TypeRule>> = {
     if ((annotations[ACCOUNT_NAME] ?? '') !== '') return;
     list.add(required(['metadata', 'annotations', { key: ACCOUNT_NAME }]));
   },
-  'kubernetes.io/dockercfg': (entries, list) => needsJson('.dockercfg', entries, list),
-  'kubernetes.io/dockerconfigjson': (entries, list) => needsJson('.dockerconfigjson', entries, list),
   'kubernetes.io/basic-auth': ({ data }, list) => {
     if (data.has('username') || data.has('password')) return;
     for (const key of ['username', 'password']) list.add(required(['data', { key }], 'one of the two'));
@@ -61,26 +61,23 @@ const RULES: Readonly<Record<string, TypeRule>> = {
 
 /** Validates a Secret by Kubernetes' rules for its type. Custom types have no rules. */
 export function checkSecretType(type: string, entries: SecretEntries, list: ProblemList): void {
-  if (Object.hasOwn(RULES, type)) RULES[type]!(entries, list);
+  const key = DOCKER_SECRET_KEYS.get(type);
+  if (key !== undefined) needsDockerLogins(key, entries, list);
+  else if (Object.hasOwn(RULES, type)) RULES[type]!(entries, list);
 }
 
-function needsJson(key: string, { data, written }: SecretEntries, list: ProblemList): void {
+/** As an API server: any object will do, as what is in it counts only for a pull. */
+function needsDockerLogins(key: string, { data, written }: SecretEntries, list: ProblemList): void {
   const path = [written.has(key) ? 'stringData' : 'data', { key }];
   const value = data.get(key);
   if (value === undefined || value.byteLength === 0) {
     list.add(required(path));
     return;
   }
-  if (isJsonObject(Buffer.from(value).toString('utf8'))) return;
-  const rule = 'must be a JSON object, as docker writes into its config.json';
-  list.add({ kind: 'invalid', path, message: `Invalid value: ${rule}` });
-}
-
-function isJsonObject(text: string): boolean {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && !Array.isArray(value);
+    parseDockerLogins(Buffer.from(value).toString('utf8'), '.dockercfg');
   } catch {
-    return false;
+    const rule = 'must be a JSON object, as docker writes into its config.json';
+    list.add({ kind: 'invalid', path, message: `Invalid value: ${rule}` });
   }
 }

@@ -1,12 +1,13 @@
-import { type Secret } from '#kube/objects/config-object.js';
-import { isRecord } from '#base/text/is-record.js';
-import { parseJsonObject } from '#base/text/parse-json-object.js';
+import { DOCKER_SECRET_KEYS, type Secret } from '#kube/objects/config-object.js';
+import {
+  type DockerFileForm,
+  type NameAndPassword,
+  parseDockerLogins,
+  readDockerLogin,
+} from '#base/text/docker-login-file.js';
 
 /** Credentials for a registry. The password is in no message, log or event. */
-export interface RegistryLogin {
-  readonly username: string;
-  readonly password: string;
-}
+export type RegistryLogin = NameAndPassword;
 
 /** The registry credentials in a Secret. */
 export interface DockerConfig {
@@ -19,43 +20,29 @@ export interface DockerConfig {
   readonly isBroken: boolean;
 }
 
-const FILES: Readonly<Record<string, string>> = {
-  'kubernetes.io/dockerconfigjson': '.dockerconfigjson',
-  'kubernetes.io/dockercfg': '.dockercfg',
-};
-
 /**
  * Reads the logins of a Secret of one of Kubernetes' two types for them. Pure, never throws.
  *
- * `auth` (base64 of `name:password`) wins over `username` and `password`. Like a kubelet, it ignores tokens
- * of helpers.
+ * Like a kubelet, it ignores tokens and helpers.
  */
 export function readDockerConfig({ type, data }: Secret): DockerConfig {
   const logins = new Map<string, RegistryLogin>();
-  const bytes = Object.hasOwn(FILES, type) ? data.get(FILES[type]!) : undefined;
-  const file = bytes === undefined ? undefined : parseJsonObject(Buffer.from(bytes).toString('utf8'));
-  const places = type === 'kubernetes.io/dockercfg' ? file : recordOf(file?.['auths'] ?? {});
-  if (file === undefined || places === undefined) return { logins, isBroken: true };
+  const key = DOCKER_SECRET_KEYS.get(type);
+  const bytes = key === undefined ? undefined : data.get(key);
+  if (bytes === undefined) return { logins, isBroken: true };
+  const form: DockerFileForm = key === '.dockercfg' ? key : 'config.json';
   let isBroken = false;
-  for (const [place, entry] of Object.entries(places)) {
-    const login = loginOf(entry);
-    if (login === undefined) isBroken = true;
-    else logins.set(place, login);
+  try {
+    for (const [place, entry] of parseDockerLogins(Buffer.from(bytes).toString('utf8'), form).entries) {
+      try {
+        const { username, password } = readDockerLogin(entry);
+        logins.set(place, { username, password });
+      } catch {
+        isBroken = true;
+      }
+    }
+  } catch {
+    isBroken = true;
   }
   return { logins, isBroken };
-}
-
-function loginOf(entry: unknown): RegistryLogin | undefined {
-  const { auth = '', username = '', password = '' } = recordOf(entry) ?? { auth: 0 };
-  if (typeof auth !== 'string' || typeof username !== 'string' || typeof password !== 'string') {
-    return undefined;
-  }
-  if (auth === '') return { username, password };
-  const text = Buffer.from(auth, 'base64').toString('utf8');
-  const colon = text.indexOf(':');
-  return colon === -1 ? undefined : { username: text.slice(0, colon), password: text.slice(colon + 1) };
-}
-
-function recordOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  return isRecord(value) ? value : undefined;
 }
