@@ -29,7 +29,11 @@ import { AwaitedThings } from './awaited-things.js';
 import { type FollowedState } from '../watch/reflector.js';
 import { ReferencedObjects, type ReferencedObjectsStats } from './referenced-objects.js';
 import { RuntimeClasses } from './runtime-classes.js';
-import { ServiceAccountTokens, type TokenRequestSpec } from './service-account-tokens.js';
+import {
+  type ServiceAccountFacts,
+  ServiceAccountTokens,
+  type TokenRequestSpec,
+} from './service-account-tokens.js';
 import { Services } from './services.js';
 import { type ClaimedVolume, VolumeClaims } from './volume-claims.js';
 
@@ -142,6 +146,11 @@ export class ClusterObjects implements PodObjects {
   async getToken(pod: NodePod, spec: TokenRequestSpec): Promise<string> {
     const key = JSON.stringify(['token', spec.audience, spec.expirationSeconds]);
     return this.#orAwait(pod, key, async () => this.#tokens.get(pod, spec));
+  }
+
+  /** See {@link ServiceAccountTokens.getAccount}. */
+  async getServiceAccount(pod: NodePod): Promise<ServiceAccountFacts> {
+    return this.#tokens.getAccount(pod);
   }
 
   /** See {@link VolumeClaims.get}. */

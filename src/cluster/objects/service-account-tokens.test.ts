@@ -51,6 +51,24 @@ it('asks for a token that ends with the pod', async () => {
   });
 });
 
+it('reads the account itself, with its annotations', async () => {
+  const account = { metadata: { uid: 'a1', annotations: { 'team.example/role': 'reader' } } };
+  const asked: KubeRequest[] = [];
+  const client = {
+    request: async <T>(request: KubeRequest): Promise<T> => {
+      asked.push(request);
+      return (asked.length === 1 ? account : {}) as T;
+    },
+  };
+  const tokens = new ServiceAccountTokens({
+    ...{ client, clock: new FakeClock(), logger: SILENT_LOGGER },
+    ...{ onToken: () => undefined, onTokenEnded: () => undefined },
+  });
+  expect(await tokens.getAccount(POD)).toEqual(account.metadata);
+  expect(await tokens.getAccount(POD)).toEqual({ uid: '', annotations: {} });
+  expect(asked[0]).toMatchObject({ method: 'GET', path: '/api/v1/namespaces/shop/serviceaccounts/builder' });
+});
+
 it('gives the same token to whoever wants the same, and names no audience unless one was named', async () => {
   const { asked, tokens } = scene();
   const spec = { expirationSeconds: 3_607 };

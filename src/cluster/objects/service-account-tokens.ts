@@ -29,6 +29,17 @@ interface KubeTokenRequest {
   readonly status?: { readonly token?: unknown; readonly expirationTimestamp?: unknown };
 }
 
+/** A pod's service account, as the API server has it. */
+export interface ServiceAccountFacts {
+  readonly uid: string;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** As much of a v1 ServiceAccount as is read. */
+interface KubeServiceAccount {
+  readonly metadata?: { readonly uid?: string; readonly annotations?: Readonly<Record<string, string>> };
+}
+
 interface KeptToken {
   readonly token: string;
   readonly namespace: string;
@@ -93,6 +104,16 @@ export class ServiceAccountTokens {
     const kept = this.#kept.get(pod.metadata.uid)?.get(key);
     if (kept === undefined || this.#isPast(kept.endsAt)) return (await this.#ask(key, pod, spec)).token;
     return this.#isPast(kept.renewAt) ? this.#renew(kept, key, pod, spec) : kept.token;
+  }
+
+  /** The pod's service account as of now. Rejects where there is none, or it cannot be read. */
+  async getAccount(pod: NodePod): Promise<ServiceAccountFacts> {
+    const { client } = this.#options;
+    const answer = await client.request<KubeServiceAccount | undefined>({
+      ...{ method: 'GET', path: pathOf(pod), timeoutMs: REQUEST_MS, isUrgent: true },
+    });
+    const { uid = '', annotations = {} } = answer?.metadata ?? {};
+    return { uid, annotations };
   }
 
   /** The pod is gone. */
@@ -171,16 +192,14 @@ export class ServiceAccountTokens {
   }
 
   async #requestOnce(
-    { metadata, ...pod }: NodePod,
+    pod: NodePod,
     { audience = '', expirationSeconds = DEFAULT_SECONDS }: TokenRequestSpec,
   ): Promise<KeptToken> {
     const { client, clock, onToken } = this.#options;
-    const account = accountOf({ ...pod, metadata });
-    const { name, namespace, uid } = metadata;
+    const { name, namespace, uid } = pod.metadata;
     const askedAt = { wallMs: clock.now(), monotonicMs: clock.monotonicMs() };
-    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/serviceaccounts/${encodeURIComponent(account)}/token`;
     const answer = await client.request<KubeTokenRequest | undefined>({
-      ...{ method: 'POST', path, timeoutMs: REQUEST_MS, isUrgent: true },
+      ...{ method: 'POST', path: `${pathOf(pod)}/token`, timeoutMs: REQUEST_MS, isUrgent: true },
       body: {
         ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' },
         spec: {
@@ -200,6 +219,11 @@ export class ServiceAccountTokens {
     const times = { renewAt: later(askedAt, renewMs), endsAt: later(askedAt, lifeMs) };
     return { token, namespace, renewalRestsUntilMs: 0, ...times };
   }
+}
+
+function pathOf(pod: NodePod): string {
+  const [namespace, account] = [pod.metadata.namespace, accountOf(pod)].map(encodeURIComponent);
+  return `/api/v1/namespaces/${namespace}/serviceaccounts/${account}`;
 }
 
 function accountOf({ spec }: NodePod): string {

@@ -122,15 +122,17 @@ export async function buildActingParts(given: ActingPartsOptions) {
     show: (uid, container, message) => void manager.setCreatingMessage(uid, container, message),
     ...{ events, clock },
   });
+  const credentialConfig = await readProviderConfig({
+    config: options.imageCredentialProviderConfig,
+    binDir: options.imageCredentialProviderBinDir,
+    isInCluster: cluster !== undefined,
+  });
   const providers = new CredentialProviders({
-    providers: await readProviderConfig({
-      config: options.imageCredentialProviderConfig,
-      binDir: options.imageCredentialProviderBinDir,
-      isInCluster: cluster !== undefined,
-    }),
+    providers: credentialConfig.providers,
     getToken:
       cluster &&
       (async (pod, audience) => cluster.getToken(pod, { audience, expirationSeconds: TOKEN_SECONDS })),
+    getServiceAccount: cluster && (async (pod) => cluster.getServiceAccount(pod)),
     environment,
     ...common,
   });
@@ -287,6 +289,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
       pulled,
       pullRecords,
       pullProgress,
+      credentialConfig,
       adoption,
       paths,
       room,

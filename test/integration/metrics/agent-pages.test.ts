@@ -132,7 +132,8 @@ const MAY_BE_EMPTY = new Set([
     (stat) => `kubelet_volume_stats_${stat}`,
   ),
   // Nobody names a plugin for credentials of registries.
-  ...['kubelet_credential_provider_plugin_duration', 'kubelet_credential_provider_plugin_errors'],
+  ...['kubelet_credential_provider_plugin_duration', 'kubelet_credential_provider_plugin_errors_total'],
+  'kubelet_credential_provider_config_info',
   // Everything fits.
   ...['kubelet_admission_rejections_total', 'kubelet_preemptions'],
   // No port with TLS, and no cluster.
@@ -223,7 +224,7 @@ describe('the pages', () => {
   it('have faults by promtool’s rules in names alone that are the kubelet’s', () => {
     const kubelets = new Set([
       ...readKubeletMetrics().map(({ name }) => name),
-      ...['kubelet_evictions', 'kubelet_credential_provider_plugin_errors'],
+      'kubelet_evictions',
       'kubelet_preemptions',
     ]);
     const faults = [metrics, probes].flatMap((page) => findMetricsFaults(page));

@@ -19,12 +19,14 @@ let clock: FakeClock;
 let log: LogRecorder;
 let ends: string[];
 let providers: CredentialProviders;
+const accounts = new Map<string, { uid: string; annotations: Record<string, string> }>();
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'podloop-plugins-'));
   clock = new FakeClock();
   log = new LogRecorder();
   ends = [];
+  accounts.clear();
 });
 afterEach(() => rm(folder, { recursive: true }));
 
@@ -65,6 +67,12 @@ function open(...all: CredentialProvider[]): void {
   providers = new CredentialProviders({
     ...{ providers: all, clock, logger: log, channels, environment: { PATH: process.env['PATH'] } },
     getToken: ({ spec }, audience) => Promise.resolve(`${spec.serviceAccountName}-for-${audience}`),
+    getServiceAccount: ({ spec }) => {
+      const facts = accounts.get(spec.serviceAccountName ?? '');
+      return facts === undefined
+        ? Promise.reject(new Error('serviceaccounts not found'))
+        : Promise.resolve(facts);
+    },
   });
 }
 
@@ -180,4 +188,37 @@ it('gives a plugin the token of the pod’s service account, and what comes of i
   expect(await find('r.test/app', aSpecPod({}))).toEqual([]);
   const tokens = (await asked()).map((line) => /"serviceAccountToken":"([^"]*)"/.exec(line)?.[1]);
   expect(tokens).toEqual(['builder-for-registry', 'other-for-registry']);
+});
+
+it('gives a plugin the annotations that it wants, and does not ask it where one of them is missing', async () => {
+  const tokenAttributes = {
+    ...TOKEN,
+    ...{ requiredServiceAccountAnnotationKeys: ['r/role'], optionalServiceAccountAnnotationKeys: ['r/team'] },
+  };
+  open(await plugin(answerOf('Global', { 'r.test': LOGIN }), { tokenAttributes }));
+  accounts.set('builder', { uid: 'a1', annotations: { 'r/team': 'blue', other: 'x' } });
+  expect(await find('r.test/app')).toEqual([]);
+  expect(await asked()).toEqual([]);
+  expect(logged()).not.toContain('Failed');
+  accounts.set('builder', { uid: 'a1', annotations: { 'r/role': 'reader', 'r/team': 'blue', other: 'x' } });
+  for (let round = 0; round < 2; round++) expect(await find('r.test/app')).toEqual([['ann', false]]);
+  // What holds for these annotations, or this account, holds for no others.
+  accounts.set('builder', { uid: 'a1', annotations: { 'r/role': 'writer' } });
+  expect(await find('r.test/app')).toEqual([['ann', false]]);
+  accounts.set('builder', { uid: 'a2', annotations: { 'r/role': 'writer' } });
+  expect(await find('r.test/app')).toEqual([['ann', false]]);
+  const given = (await asked()).map((line) => /"serviceAccountAnnotations":({[^}]*})/.exec(line)?.[1]);
+  expect(given).toEqual([
+    '{"r/role":"reader","r/team":"blue"}',
+    '{"r/role":"writer"}',
+    '{"r/role":"writer"}',
+  ]);
+});
+
+it('does not ask a plugin for an account that cannot be read, and says so', async () => {
+  const tokenAttributes = { ...TOKEN, optionalServiceAccountAnnotationKeys: ['r/team'] };
+  open(await plugin(answerOf('Global', { 'r.test': LOGIN }), { tokenAttributes }));
+  expect(await find('r.test/app')).toEqual([]);
+  expect(logged()).toContain('serviceaccounts not found');
+  expect(await asked()).toEqual([]);
 });

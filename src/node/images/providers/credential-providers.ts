@@ -34,10 +34,26 @@ export interface CredentialProvidersOptions extends Publisher {
   readonly providers: readonly CredentialProvider[];
   /** A token of the pod's service account; undefined without a cluster. */
   readonly getToken?: ((pod: NodePod, audience: string) => Promise<string>) | undefined;
+  /** The pod's service account; undefined without a cluster. */
+  readonly getServiceAccount?: ((pod: NodePod) => Promise<ServiceAccountFacts>) | undefined;
   /** The environment that plugins get besides their own. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly logger?: Logger;
+}
+
+/** What is asked of a service account. */
+interface ServiceAccountFacts {
+  readonly uid: string;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** On whose behalf a plugin is asked. */
+interface TokenOwner {
+  readonly token: string;
+  /** What the plugin gets of the account's annotations; undefined where it is to get none. */
+  readonly annotations: Readonly<Record<string, string>> | undefined;
+  readonly accountUid: string;
 }
 
 type Logins = readonly PlacedLogin[];
@@ -102,9 +118,9 @@ export class CredentialProviders {
     signal: AbortSignal,
   ): Promise<readonly PullCredential[]> {
     const { tokenAttributes } = provider;
-    const token = tokenAttributes && (await this.#tokenOf(tokenAttributes, pod));
-    if (tokenAttributes?.requireServiceAccount === true && token === undefined) return [];
-    const owner = tokenAttributes && token !== undefined ? ownerOf(tokenAttributes, pod, token) : '';
+    const asking = tokenAttributes && (await this.#findOwner(provider, tokenAttributes, pod));
+    if (asking === 'not for it') return [];
+    const owner = tokenAttributes && asking ? keyOfOwner(tokenAttributes, pod, asking) : '';
     const cached = this.#findCached(provider, repository, owner);
     const logins =
       cached ??
@@ -113,20 +129,48 @@ export class CredentialProviders {
         async ({ signal: own }) =>
           this.#slots.run(
             undefined,
-            () => this.#run(provider, { repository, owner, token, signal: own }),
+            () => this.#run(provider, { repository, owner, asking, signal: own }),
             own,
           ),
         signal,
       ));
-    const isForAnyone = token === undefined;
+    const isForAnyone = asking === undefined;
     return findLogins(repository, logins).map((login) => ({ login, secret: undefined, isForAnyone }));
   }
 
-  async #tokenOf(attributes: TokenAttributes, pod: NodePod): Promise<string | undefined> {
+  /** Undefined for a pod without an account, for which the plugin is asked all the same. */
+  async #findOwner(
+    { name }: CredentialProvider,
+    attributes: TokenAttributes,
+    pod: NodePod,
+  ): Promise<TokenOwner | 'not for it' | undefined> {
     const { serviceAccountName = '' } = pod.spec;
-    const { getToken } = this.#options;
-    if (serviceAccountName === '' || getToken === undefined) return undefined;
-    return getToken(pod, attributes.serviceAccountTokenAudience);
+    const { getToken, getServiceAccount, logger = SILENT_LOGGER } = this.#options;
+    if (serviceAccountName === '' || getToken === undefined || getServiceAccount === undefined)
+      return attributes.requireServiceAccount ? 'not for it' : undefined;
+    const { requiredServiceAccountAnnotationKeys: needed = [] } = attributes;
+    const { optionalServiceAccountAnnotationKeys: more = [] } = attributes;
+    let account: ServiceAccountFacts | undefined;
+    if (needed.length + more.length > 0) {
+      account = await getServiceAccount(pod);
+      const { annotations } = account;
+      const missing = needed.find((key) => !Object.hasOwn(annotations, key));
+      if (missing !== undefined) {
+        // That is how an account says that it does not take part.
+        const facts = { provider: name, pod: pod.metadata, serviceAccountName, annotation: missing };
+        logger.info('A service account lacks an annotation that a plugin wants', facts, 5);
+        return 'not for it';
+      }
+    }
+    const annotations =
+      account &&
+      Object.fromEntries(
+        [...needed, ...more]
+          .filter((key) => Object.hasOwn(account.annotations, key))
+          .map((key) => [key, account.annotations[key]!]),
+      );
+    const token = await getToken(pod, attributes.serviceAccountTokenAudience);
+    return { token, annotations, accountUid: account?.uid ?? '' };
   }
 
   #findCached(provider: CredentialProvider, repository: string, owner: string): Logins | undefined {
@@ -174,7 +218,7 @@ export class CredentialProviders {
   /** What the plugin prints. No error repeats it, as it may be a secret; of standard error nothing is shown for the same reason. */
   #exec(
     { file, args, env, apiVersion }: CredentialProvider,
-    { repository, token, signal }: Asked,
+    { repository, asking, signal }: Asked,
   ): Promise<string> {
     const { clock, environment } = this.#options;
     return new Promise((resolve, reject) => {
@@ -222,8 +266,14 @@ export class CredentialProviders {
       });
       child.stdin.on('error', () => undefined);
       const request = { kind: 'CredentialProviderRequest', apiVersion, image: repository };
+      const token = asking?.token;
+      const annotations = asking?.annotations ?? {};
       child.stdin.end(
-        JSON.stringify({ ...request, ...(token !== undefined && { serviceAccountToken: token }) }),
+        JSON.stringify({
+          ...request,
+          ...(token !== undefined && { serviceAccountToken: token }),
+          ...(Object.keys(annotations).length > 0 && { serviceAccountAnnotations: annotations }),
+        }),
       );
     });
   }
@@ -233,14 +283,22 @@ interface Asked {
   readonly repository: string;
   /** For whom the answer holds; empty for every pod. */
   readonly owner: string;
-  readonly token: string | undefined;
+  readonly asking: TokenOwner | undefined;
   /** Aborts when nobody waits any more. */
   readonly signal: AbortSignal;
 }
 
-function ownerOf({ cacheType }: TokenAttributes, { metadata, spec }: NodePod, token: string): string {
-  if (cacheType === 'Token') return createHash('sha256').update(token).digest('hex');
-  return `${metadata.namespace}/${spec.serviceAccountName ?? ''}`;
+function keyOfOwner(
+  { cacheType }: TokenAttributes,
+  { metadata, spec }: NodePod,
+  { token, annotations, accountUid }: TokenOwner,
+): string {
+  const account =
+    cacheType === 'Token'
+      ? createHash('sha256').update(token).digest('hex')
+      : `${metadata.namespace}/${spec.serviceAccountName ?? ''}`;
+  const given = annotations === undefined ? [] : [accountUid, annotations];
+  return given.length === 0 ? account : JSON.stringify([account, ...given]);
 }
 
 function keyOf({ name }: CredentialProvider, scope: string, owner: string): string {

@@ -1,4 +1,5 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -69,6 +70,20 @@ describe('a configuration of credential provider plugins', () => {
     expect(problemOf(text)).toContain(message);
   });
 
+  it.each([
+    ['required: [a.example/b, Other.Example/C], optional: [d]', ''],
+    ['required: [a b]', '.requiredServiceAccountAnnotationKeys[0]: Invalid value: "a b": '],
+    ['required: [a], optional: [b, a]', '.optionalServiceAccountAnnotationKeys[1]: Duplicate value: "a"'],
+    ['optional: [a, a]', '.optionalServiceAccountAnnotationKeys[1]: Duplicate value: "a"'],
+    ['required: [a], requireServiceAccount: false', ': needs requireServiceAccount: true'],
+  ])('checks the keys of annotations: %s', (keys, message) => {
+    const written = keys.replaceAll(/(required|optional):/g, '$1ServiceAccountAnnotationKeys:');
+    const tokens = written.includes('false') ? TOKENS.replace(', requireServiceAccount: true', '') : TOKENS;
+    const problem = problemOf(HEAD + ECR + tokens.replace(' }', `, ${written} }`), true);
+    if (message === '') expect(problem).toBe('');
+    else expect(problem).toContain(message);
+  });
+
   it('shows no value of the environment', () => {
     expect(problemOf(HEAD + ECR.replace('value: node', 'value: [hunter2]'))).not.toContain('hunter2');
   });
@@ -92,9 +107,17 @@ describe('the files of a configuration', () => {
     readProviderConfig({ config, binDir, isInCluster: false });
 
   it('may be one, or all of a folder', async () => {
-    expect(await read('', '')).toEqual([]);
-    expect((await read(join(folder, 'config'))).map(({ name }) => name)).toEqual(['one', 'two']);
-    expect(await read(join(folder, 'config', 'two.yaml'))).toHaveLength(1);
+    expect(await read('', '')).toEqual({ providers: [], hash: undefined });
+    const both = await read(join(folder, 'config'));
+    expect(both.providers.map(({ name }) => name)).toEqual(['one', 'two']);
+    const { providers, hash } = await read(join(folder, 'config', 'two.yaml'));
+    expect(providers).toHaveLength(1);
+    // The length of a file in eight bytes, and its content.
+    const content = await readFile(join(folder, 'config', 'two.yaml'));
+    const length = Buffer.alloc(8);
+    length.writeUInt32BE(content.length, 4);
+    expect(hash).toBe(`sha256:${createHash('sha256').update(length).update(content).digest('hex')}`);
+    expect(both.hash).not.toBe(hash);
   });
 
   it('are errors where they, or the programs, cannot be used', async () => {

@@ -4,6 +4,7 @@
  * @see https://kubernetes.io/docs/tasks/administer-cluster/kubelet-credential-provider/
  * @module
  */
+import { createHash, type Hash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,6 +15,7 @@ import { decodeObject } from '#kube/fields/decode-object.js';
 import { type FieldTable, supported } from '#kube/fields/field-facts.js';
 import { type FieldPath, formatFieldPath, toPlainPath } from '#kube/fields/field-path.js';
 import { duplicate, invalid } from '#kube/fields/field-problem.js';
+import { checkQualifiedName } from '#kube/validation/name-rules.js';
 import { ProblemList } from '#kube/validation/problem-list.js';
 import { readOptionFile } from '#base/fs/read-option-file.js';
 
@@ -24,6 +26,10 @@ export interface TokenAttributes {
   readonly cacheType: 'ServiceAccount' | 'Token';
   /** Whether it is asked only for pods with a service account. */
   readonly requireServiceAccount: boolean;
+  /** Annotations of the service account that the plugin gets: it is not asked where one of these is missing. */
+  readonly requiredServiceAccountAnnotationKeys?: readonly string[];
+  /** The same, where the account has them. */
+  readonly optionalServiceAccountAnnotationKeys?: readonly string[];
 }
 
 /** A credential provider plugin. */
@@ -46,7 +52,6 @@ const CONFIG_VERSIONS = ['v1', 'v1beta1', 'v1alpha1'].map((version) => `kubelet.
 const V1 = 'credentialprovider.kubelet.k8s.io/v1';
 const PLUGIN_VERSIONS = [V1, `${V1}beta1`, `${V1}alpha1`];
 const CACHE_TYPES = ['ServiceAccount', 'Token'];
-const NO_ANNOTATIONS = 'podloop gives plugins no annotations of service accounts; leave it out';
 
 const TABLES = {
   CredentialProviderConfig: {
@@ -87,10 +92,7 @@ interface WrittenProvider {
   readonly apiVersion: string;
   readonly args?: readonly string[];
   readonly env?: readonly { readonly name: string; readonly value?: string }[];
-  readonly tokenAttributes?: TokenAttributes & {
-    readonly requiredServiceAccountAnnotationKeys?: readonly string[];
-    readonly optionalServiceAccountAnnotationKeys?: readonly string[];
-  };
+  readonly tokenAttributes?: TokenAttributes;
 }
 
 /** Where {@link readProviderConfig} finds what. */
@@ -103,21 +105,30 @@ export interface ProviderPlaces {
   readonly isInCluster: boolean;
 }
 
+/** What {@link readProviderConfig} has read. */
+export interface ProviderConfig {
+  readonly providers: readonly CredentialProvider[];
+  /** Of the files, as a kubelet computes it: `sha256:…`; undefined without any. */
+  readonly hash: string | undefined;
+}
+
 /**
  * The providers of a configuration; none where none is named. Rejects with OPTION_INVALID for files that cannot be used,
  * and with CONFIG_INVALID for what is wrong in one: file, line, column and field.
  */
-export async function readProviderConfig(places: ProviderPlaces): Promise<readonly CredentialProvider[]> {
+export async function readProviderConfig(places: ProviderPlaces): Promise<ProviderConfig> {
   const { config, binDir } = places;
-  if (config === '' && binDir === '') return [];
+  if (config === '' && binDir === '') return { providers: [], hash: undefined };
   if (config === '' || binDir === '') {
     const [named, missing] = config === '' ? [FOLDER_FLAG, CONFIG_FLAG] : [CONFIG_FLAG, FOLDER_FLAG];
     throw new PodloopError('OPTION_INVALID', `${named} has no effect without ${missing}: name both`);
   }
   const providers: CredentialProvider[] = [];
+  const hash = createHash('sha256');
   const files = await listFiles(config);
   for (const file of files) {
     const text = await readOptionFile(CONFIG_FLAG, file);
+    addToHash(hash, Buffer.from(text));
     for (const provider of parseProviderConfig(text, file, places)) {
       if (providers.some(({ name }) => name === provider.name))
         throw new PodloopError(
@@ -128,7 +139,14 @@ export async function readProviderConfig(places: ProviderPlaces): Promise<readon
       providers.push(provider);
     }
   }
-  return providers;
+  return { providers, hash: `sha256:${hash.digest('hex')}` };
+}
+
+/** Each file has its length before it, in eight bytes: two files are never those that say the same in other pieces. */
+function addToHash(hash: Hash, content: Buffer): void {
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64BE(BigInt(content.length));
+  hash.update(length).update(content);
 }
 
 async function listFiles(config: string): Promise<readonly string[]> {
@@ -213,19 +231,33 @@ function checkProviders(
       list.check([...path, 'matchImages', index], pattern, findPatternProblem);
     if (tokenAttributes === undefined) continue;
     const place = [...path, 'tokenAttributes'];
-    const {
-      requiredServiceAccountAnnotationKeys: needed = [],
-      optionalServiceAccountAnnotationKeys: more = [],
-    } = tokenAttributes;
     if (!isInCluster)
       list.add(
         invalid(place, '', 'there are no tokens of service accounts without a cluster (--kubeconfig)'),
       );
     if (apiVersion !== V1) list.add(invalid(place, '', `needs apiVersion ${V1}`));
-    if (needed.length > 0)
-      list.add(invalid([...place, 'requiredServiceAccountAnnotationKeys'], needed.join(), NO_ANNOTATIONS));
-    if (more.length > 0)
-      list.add(invalid([...place, 'optionalServiceAccountAnnotationKeys'], more.join(), NO_ANNOTATIONS));
+    checkAnnotationKeys(tokenAttributes, place, list);
+  }
+}
+
+function checkAnnotationKeys(attributes: TokenAttributes, place: FieldPath, list: ProblemList): void {
+  const { requiredServiceAccountAnnotationKeys: needed = [], requireServiceAccount } = attributes;
+  const { optionalServiceAccountAnnotationKeys: more = [] } = attributes;
+  const path = [...place, 'requiredServiceAccountAnnotationKeys'];
+  if (!requireServiceAccount && needed.length > 0)
+    list.add(invalid(path, needed.join(), 'needs requireServiceAccount: true'));
+  const seen = new Set<string>();
+  for (const [name, keys] of [
+    ['required', needed],
+    ['optional', more],
+  ] as const) {
+    for (const [at, key] of keys.entries()) {
+      const keyPath = [...place, `${name}ServiceAccountAnnotationKeys`, at];
+      // Annotations may have capitals in their domain.
+      list.check(keyPath, key, (text) => checkQualifiedName(text.toLowerCase()));
+      if (seen.has(key)) list.add(duplicate(keyPath, key));
+      seen.add(key);
+    }
   }
 }
 

@@ -51,6 +51,7 @@ export interface AgentMetricsOptions {
     | 'mounter'
     | 'pullRecords'
     | 'pullProgress'
+    | 'credentialConfig'
     | 'shutdown'
   >;
   readonly client: Pick<CriClient, 'callsInFlight' | 'counters' | 'connectionState' | 'connectionGeneration'>;
@@ -153,12 +154,13 @@ function addPods(
   countMirrors: () => number,
 ): void {
   const { workers, loop, desired, mounter, claimUsages, pullRecords, pullProgress, services } = parts;
+  const { credentialConfig } = parts;
   const isOurs = (uid: string): boolean => desired.has(uid);
   addPodCountMetrics(registry, () => ({ ...countPods(parts), mirrors: countMirrors() }));
   addPodWorkerMetrics(registry, { workers: () => workers.stats, loop: () => loop.state() });
   addAdmissionMetrics(registry);
   addStartMetrics(registry);
-  addImageMetrics(registry, () => ({ ...pullRecords.counts, ...pullProgress.bytes }));
+  addImageMetrics(registry, () => ({ ...pullRecords.counts, ...pullProgress.bytes }), credentialConfig.hash);
   addServiceMetrics(registry, () => services.report());
   addVolumeMetrics(registry, {
     isKnown: (uid) => workers.isKnown(uid),

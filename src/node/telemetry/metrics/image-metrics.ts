@@ -37,8 +37,16 @@ export interface PullCounts {
   readonly total: number;
 }
 
-/** Counts requests for images and the decisions on their use, and times the pulls. */
-export function addImageMetrics(registry: MetricsRegistry, counts: () => PullCounts): void {
+/**
+ * Counts requests for images and the decisions on their use, and times the pulls.
+ *
+ * @param configHash of the configuration of credential provider plugins, if there is one.
+ */
+export function addImageMetrics(
+  registry: MetricsRegistry,
+  counts: () => PullCounts,
+  configHash?: string | undefined,
+): void {
   const requests = registry.counter({
     name: 'kubelet_image_manager_ensure_image_requests_total',
     help: 'Images that containers asked for, by pull policy, whether they were there, and whether they were pulled.',
@@ -111,10 +119,18 @@ export function addImageMetrics(registry: MetricsRegistry, counts: () => PullCou
     DEFAULT_BUCKETS,
   );
   const pluginErrors = registry.counter({
-    name: 'kubelet_credential_provider_plugin_errors',
+    name: 'kubelet_credential_provider_plugin_errors_total',
     help: 'Runs of credential provider plugins that gave no answer, or a wrong one.',
     labels: ['plugin_name'],
   });
+  registry.readGauge(
+    {
+      name: 'kubelet_credential_provider_config_info',
+      help: 'The configuration of credential provider plugins that was read at the start, by its hash.',
+      labels: ['hash'],
+    },
+    () => (configHash === undefined ? [] : [{ labels: { hash: configHash }, value: 1 }]),
+  );
   registry.listen(credentialPluginEnded, ({ plugin, durationMs, isFailed }) => {
     plugins.observe({ plugin_name: plugin }, durationMs / 1_000);
     if (isFailed) pluginErrors.inc({ plugin_name: plugin });

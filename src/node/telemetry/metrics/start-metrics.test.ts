@@ -36,12 +36,7 @@ afterEach(async () => {
   const faults = findMetricsFaults(readMetricsPage(await registry.text()));
   registry[Symbol.dispose]();
   // The kubelet's own names.
-  expect(
-    faults.filter(
-      (fault) =>
-        !/^kubelet_(credential_provider_plugin_errors|evictions|containers_per_pod_count) /.test(fault),
-    ),
-  ).toEqual([]);
+  expect(faults.filter((fault) => !/^kubelet_(evictions|containers_per_pod_count) /.test(fault))).toEqual([]);
 });
 
 describe('the metrics of what is started', () => {
@@ -130,6 +125,13 @@ describe('the metrics of images', () => {
     const pulls = (size: string) =>
       read('kubelet_image_pull_duration_seconds_count', { image_size_in_bytes: size });
     expect(['N/A', '0-10MB', '10MB-100MB', 'GT100GB'].map(pulls)).toEqual([1, 2, 1, 1]);
+  });
+
+  it('name the configuration of credential provider plugins where there is one', async () => {
+    const counts = { pulled: 0, begun: 0, pulls: 0, fetched: 0, total: 0 };
+    addImageMetrics(registry, () => counts, 'sha256:ab');
+    const read = await scrape(registry);
+    expect(read('kubelet_credential_provider_config_info', { hash: 'sha256:ab' })).toBe(1);
   });
 
   it('count who might use what was there, and what is on the disk of it', async () => {
