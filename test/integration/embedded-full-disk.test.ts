@@ -4,10 +4,12 @@
  * @module
  */
 import { execFile } from 'node:child_process';
-import { mkdir, open, rm } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { FakeRegistry } from '#support/fakes/fake-registry.js';
 import { EmbeddedNode, ISOLATIONS, until } from './embedded-node.js';
 
 const run = promisify(execFile);
@@ -48,6 +50,67 @@ describe.skipIf(process.getuid?.() !== 0).each(ISOLATIONS)(
     });
   },
 );
+
+const MIB = 1024 ** 2;
+
+describe.skipIf(process.getuid?.() !== 0)('a disk that gets full during a pull (needs root)', () => {
+  it.each([
+    ['while layers are fetched', [randomBytes(9 * MIB), randomBytes(10 * MIB), randomBytes(11 * MIB)]],
+    // Layers of a few KiB, which are much more when they are unpacked.
+    ['while layers are unpacked', [9, 10, 11].map((size) => Buffer.alloc(size * MIB, 'podloop'))],
+  ])(
+    '%s gets all that room back, and smaller images come and go',
+    async (_, contents) => {
+      await using registry = await FakeRegistry.start();
+      const add = (name: string, layers: readonly Buffer[]): void => {
+        const members = layers.map((content, at) => [{ name: `file-${at}`, content }]);
+        const { manifest } = registry.layout.addManifest({ layers: members, compression: 'gzip' });
+        registry.tag(`${name}:1`, manifest);
+      };
+      add('large', contents);
+      for (const name of ['before', 'after']) add(name, [Buffer.alloc(MIB, name)]);
+      const hosts = { configFolders: [], environment: {} };
+      await using node = await EmbeddedNode.prepare({ network: 'none', registry: hosts });
+      const image = (name: string) => ({ image: { image: `${registry.host}/${name}:1` } });
+      const left = async (): Promise<string[]> => {
+        const names = ['blobs', 'roots', 'temporary', 'records'].map(async (folder) => {
+          const found = await readdir(join(node.root, 'images', folder));
+          return found.map((name) => join(folder, name));
+        });
+        return (await Promise.all(names)).flat().sort();
+      };
+      await mkdir(node.root);
+      await run('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'podloop-test', node.root]);
+      try {
+        await node.startInside();
+        await node.client.pullImage(image('before'));
+        const before = await left();
+        for (let attempt = 0; attempt < 2; attempt++) {
+          await expect(node.client.pullImage(image('large'))).rejects.toThrow(
+            /the disk is full|bytes are left on the disk/,
+          );
+          await until(left, (now) => now.join() === before.join());
+        }
+        const { imageRef } = await node.client.pullImage(image('after'));
+        expect((await node.client.listImages({})).images.map(({ id }) => id)).toContain(imageRef);
+        const roots = await readdir(join(node.root, 'images', 'roots'));
+        const files = roots.map((root) => readFile(join(node.root, 'images', 'roots', root, 'root/file-0')));
+        expect((await Promise.all(files)).map((content) => content.subarray(0, 6).toString()).sort()).toEqual(
+          ['aftera', 'before'],
+        );
+        await run('mount', ['-o', 'remount,size=200m', node.root]);
+        await node.client.pullImage(image('large'));
+        for (const { id } of (await node.client.listImages({})).images.slice(1))
+          await node.client.removeImage({ image: { image: id } });
+        await until(left, (now) => now.length === 0);
+        await node.runtime?.close();
+      } finally {
+        await run('umount', ['-l', node.root]);
+      }
+    },
+    120_000,
+  );
+});
 
 /** Writes until there is no room for a byte more. */
 async function fill(path: string): Promise<void> {

@@ -11,7 +11,7 @@ export const HOST_IMAGE = 'podloop.local/host';
 /** What the runtime of a test is told besides where it listens; without isolation unless told. */
 export type EmbeddedNodeOptions = Pick<
   EmbeddedRuntimeOptions,
-  'isolation' | 'network' | 'imageDirs' | 'eventQueueCapacity'
+  'isolation' | 'network' | 'imageDirs' | 'registry' | 'eventQueueCapacity'
 >;
 
 /** The isolations that can be tried here: namespaces need root. */

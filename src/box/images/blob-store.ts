@@ -31,13 +31,16 @@ export interface BlobLease {
 }
 
 const PARTIAL = '.partial';
-/** What broke off is worth going on with for so long. */
-const PARTIAL_KEPT_MS = 60 * 60_000;
+/** What came for a pull that broke off is worth going on with for so long. */
+const BROKEN_OFF_MS = 60 * 60_000;
 
 /**
  * The blobs of images that came from registries, as they are stored there: a file for each, by digest.
  *
  * What a name with a digest stands for is whole and was checked. What is still coming, or broke off, has another name.
+ *
+ * A blob is {@link claim claimed} once an image that has it is recorded, and goes with its last image. Until then it
+ * belongs to a pull, which may break off, or end with its process: the next one finds it for an hour.
  */
 export class BlobStore {
   readonly #folder: string;
@@ -45,6 +48,8 @@ export class BlobStore {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #sizes = new Map<string, number>();
   readonly #leases = new Map<string, number>();
+  /** Those of pulls that have recorded no image yet, or never did. */
+  readonly #unclaimed = new Set<string>();
   readonly #flights = new SingleFlight<void>();
   /** Those that are being fetched, for {@link storedBytes}. */
   readonly #open = new Map<string, OpenBlob>();
@@ -63,11 +68,16 @@ export class BlobStore {
     await mkdir(options.folder, { recursive: true, mode: 0o700 });
     for (const name of await readdir(options.folder)) {
       const digest = name.replace('-', ':');
-      if (isDigest(digest)) store.#sizes.set(digest, (await stat(join(options.folder, name))).size);
+      if (isDigest(digest)) store.#add(digest, (await stat(join(options.folder, name))).size);
       // Left by a write that was cut off.
       else if (name.endsWith('.tmp')) await rm(join(options.folder, name), { force: true });
     }
     return store;
+  }
+
+  /** To be called with the blobs of every image that is recorded: they go with their last image, at once. */
+  claim(digests: Iterable<string>): void {
+    for (const digest of digests) this.#unclaimed.delete(digest);
   }
 
   /** Whether it is there, in the size that a descriptor says. */
@@ -117,7 +127,7 @@ export class BlobStore {
       if (this.#sizes.has(digest)) return;
       await this.#removals.get(digest);
       await writeWhole(this.#pathOf(digest), text);
-      this.#sizes.set(digest, Buffer.byteLength(text));
+      this.#add(digest, Buffer.byteLength(text));
     };
     await this.#flights.run(digest, write);
   }
@@ -126,6 +136,7 @@ export class BlobStore {
   async discard(digest: string): Promise<void> {
     if (this.#flights.has(digest)) return;
     this.#sizes.delete(digest);
+    this.#unclaimed.delete(digest);
     const removal = rm(this.#pathOf(digest), { force: true });
     this.#removals.set(digest, removal);
     await removal.finally(() => this.#removals.delete(digest));
@@ -150,17 +161,37 @@ export class BlobStore {
 
   /** Removes what is neither needed nor leased, and what broke off long ago. */
   async collect(isNeeded: (digest: string) => boolean): Promise<void> {
-    for (const digest of [...this.#sizes.keys()])
-      if (!isNeeded(digest) && !this.#leases.has(digest)) await this.discard(digest);
+    for (const digest of [...this.#sizes.keys()]) {
+      const isOver = !this.#unclaimed.has(digest) || (await this.#isOld(this.#pathOf(digest)));
+      if (isOver && !isNeeded(digest) && !this.#leases.has(digest)) await this.discard(digest);
+    }
+    await this.#removePartial((path) => this.#isOld(path));
+  }
+
+  /** Removes what broke off, however young: for a disk without room. */
+  async discardBrokenOff(): Promise<void> {
+    for (const digest of [...this.#unclaimed]) if (!this.#leases.has(digest)) await this.discard(digest);
+    await this.#removePartial(() => true);
+  }
+
+  async #removePartial(isOver: (path: string) => boolean | Promise<boolean>): Promise<void> {
     for (const name of await readdir(this.#folder)) {
       if (!name.endsWith(PARTIAL)) continue;
       const digest = name.slice(0, -PARTIAL.length).replace('-', ':');
-      if (this.#leases.has(digest) || this.#flights.has(digest)) continue;
       const path = join(this.#folder, name);
-      const facts = await stat(path).catch(() => undefined);
-      const ageMs = Math.abs(this.#clock.now() - (facts?.mtimeMs ?? 0));
-      if (ageMs > PARTIAL_KEPT_MS) await rm(path, { force: true });
+      const isUsed = (): boolean => this.#leases.has(digest) || this.#flights.has(digest);
+      if (!isUsed() && (await isOver(path)) && !isUsed()) await rm(path, { force: true });
     }
+  }
+
+  async #isOld(path: string): Promise<boolean> {
+    const facts = await stat(path).catch(() => undefined);
+    return Math.abs(this.#clock.now() - (facts?.mtimeMs ?? 0)) > BROKEN_OFF_MS;
+  }
+
+  #add(digest: string, size: number): void {
+    this.#sizes.set(digest, size);
+    this.#unclaimed.add(digest);
   }
 
   async #fetch(
@@ -189,7 +220,12 @@ export class BlobStore {
     }
     await rename(`${path}${PARTIAL}`, path);
     await syncPath(this.#folder);
-    this.#sizes.set(digest, size);
+    if (signal.aborted && isFull(signal.reason)) {
+      // Another blob of the same pull found no room: nobody waits for this one any more.
+      await rm(path, { force: true });
+      throw signal.reason;
+    }
+    this.#add(digest, size);
   }
 
   #pathOf(digest: string): string {
@@ -288,7 +324,8 @@ class OpenBlob implements PartialBlob {
   }
 }
 
-function isFull(error: unknown): boolean {
-  const { code } = error as { readonly code?: unknown };
+/** Whether an error says that there is no room on a disk. */
+export function isFull(error: unknown): boolean {
+  const code = (error as { readonly code?: unknown } | null | undefined)?.code;
   return code === 'ENOSPC' || code === 'EDQUOT' || code === status.RESOURCE_EXHAUSTED;
 }

@@ -28,7 +28,8 @@ export class ImageCleanup {
   /** To be made when all parts are open and nothing has changed yet. */
   constructor(options: ImageCleanupOptions) {
     this.#options = options;
-    const { records, chains } = options;
+    const { records, chains, blobs } = options;
+    for (const record of records.all) blobs.claim(record.blobs ?? []);
     const named = this.#findNamed();
     const orphans = new Set(chains.ids.filter((id) => !named.has(id)));
     for (const [imageId, mentioned] of records.damaged) {

@@ -31,7 +31,7 @@ import { resolveFromRegistry } from '../registry/registry-image.js';
 import { type Login } from '../registry/docker-logins.js';
 import { RegistryClient, type RegistryOptions } from '../registry/registry-client.js';
 import { ChainStore } from './archive/chain-store.js';
-import { BlobStore } from './blob-store.js';
+import { BlobStore, isFull } from './blob-store.js';
 import { findSaved, ImageArchive, type SavedImage, type StoreInto, writeArchive } from './image-archive.js';
 import { type Layer } from './archive/layer-stream.js';
 import { ContainerRoots, type ContainerRoot, type CopyTree } from './container-roots.js';
@@ -54,7 +54,7 @@ import { type ImageConfig, type Platform } from './archive/oci-documents.js';
 import { OverlayProbe } from './overlay-probe.js';
 import { referencesFor, withoutReference } from './pulled-references.js';
 import { Trash } from './trash.js';
-import { UNPACK_LIMITS, type UnpackLimits } from './archive/unpack-limits.js';
+import { exhausted, UNPACK_LIMITS, type UnpackLimits } from './archive/unpack-limits.js';
 import { UsageMeter, type MeasuredUsage } from './usage-meter.js';
 
 /** What {@link ImageStore.open} takes. */
@@ -118,6 +118,7 @@ interface Parts {
   readonly cleanup: ImageCleanup;
   readonly meter: UsageMeter;
   readonly overlay: OverlayProbe;
+  readonly logger: Logger;
 }
 
 /** Images and the roots of containers; see the module's description. */
@@ -169,6 +170,7 @@ export class ImageStore {
       cleanup,
       meter,
       overlay,
+      logger,
     };
     const store = new ImageStore(parts, limits);
     await store.#changes.run(() => store.#collect());
@@ -211,6 +213,9 @@ export class ImageStore {
       pull.layers = found.layers;
       onFound?.(() => this.#progressOf(found.layers));
       return await this.#unpack(found, referencesFor(found, parsed?.name, parsed?.tag), signal);
+    } catch (error) {
+      lease.release();
+      throw await this.#makeRoomAfter(error);
     } finally {
       this.#pulls.delete(pull);
       lease.release();
@@ -253,6 +258,9 @@ export class ImageStore {
         });
         onImage?.(await this.#unpack(found, [...new Set(references)], signal), entry.names);
       }
+    } catch (error) {
+      lease.release();
+      throw await this.#makeRoomAfter(error);
     } finally {
       lease.release();
       await trash.discard(folder);
@@ -319,7 +327,9 @@ export class ImageStore {
           const names = [...new Set([...(known?.references ?? []), ...references])];
           const stored = [...new Set([...(known?.blobs ?? []), ...found.blobs])];
           const facts = { id, size, configText, chainId, ...(stored.length > 0 && { blobs: stored }) };
-          return catalog.toImage(await records.put({ ...facts, pulled: true, references: names }));
+          const record = await records.put({ ...facts, pulled: true, references: names });
+          blobs.claim(stored);
+          return catalog.toImage(record);
         }),
       );
     } catch (error) {
@@ -330,6 +340,24 @@ export class ImageStore {
         for (const { descriptor } of found.layers) await blobs.discard(descriptor.digest);
       throw explainPull(references[0]!, error);
     }
+  }
+
+  /**
+   * The error of a pull that has failed. Where the disk has no room, what the pull has left on it, files without a record
+   * included, is given up: nobody else could use that room before the next start.
+   */
+  async #makeRoomAfter(error: unknown): Promise<unknown> {
+    if (!isFull(error)) return error;
+    const { logger, blobs } = this.#parts;
+    await this.#changes
+      .run(async () => {
+        await blobs.discardBrokenOff();
+        await this.#collect();
+      })
+      .catch((reason: unknown) =>
+        logger.warn('What a pull has left on a full disk cannot be removed', { err: messageOf(reason) }),
+      );
+    return error instanceof RpcError ? error : exhausted('the disk is full');
   }
 
   /**
@@ -349,6 +377,8 @@ export class ImageStore {
       const record = this.#parts.records.find(image.id)!;
       const references = withoutReference(record.references, reference);
       await this.#parts.records.put({ ...record, pulled: references.length > 0, references });
+      // Whoever removes an image wants its room, and that of what broke off.
+      if (references.length === 0) await this.#parts.blobs.discardBrokenOff();
       await this.#collect();
     });
   }
@@ -439,6 +469,7 @@ export class ImageStore {
 }
 
 function explainPull(name: string, error: unknown, more = ''): RpcError {
-  const code = error instanceof RpcError ? error.code : status.UNKNOWN;
-  return new RpcError(code, `failed to pull image "${name}": ${messageOf(error)}${more}`, { cause: error });
+  const known = error instanceof RpcError || !isFull(error) ? error : exhausted('the disk is full');
+  const code = known instanceof RpcError ? known.code : status.UNKNOWN;
+  return new RpcError(code, `failed to pull image "${name}": ${messageOf(known)}${more}`, { cause: error });
 }

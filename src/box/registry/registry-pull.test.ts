@@ -7,10 +7,10 @@ import { setTimeout as setTimeoutAsync } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeRegistry, type FakeRegistryOptions } from '#support/fakes/fake-registry.js';
+import { HastyClock } from '#support/fakes/hasty-clock.js';
 import { type BlobRef, type ImageToMake, type MadeImage } from '#support/fakes/oci-layout.js';
 import { type Image } from '#watch/messages';
 import { SILENT_LOGGER } from '#base/log/logger.js';
-import { FakeClock } from '#testing/fake-clock.js';
 import { sha256Of } from '../images/archive/digest.js';
 import { ImageStore } from '../images/image-store.js';
 import { type Login } from './docker-logins.js';
@@ -24,17 +24,6 @@ let clock: HastyClock;
 let folder: string;
 let store: ImageStore;
 let registry: FakeRegistry;
-
-/** Sleeps take no time; limits of what is waited for stand still, as with any fake clock. */
-class HastyClock extends FakeClock {
-  readonly slept: number[] = [];
-
-  override sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
-    signal?.throwIfAborted();
-    this.slept.push(delayMs);
-    return Promise.resolve();
-  }
-}
 
 beforeEach(async () => {
   // The age of files counts.

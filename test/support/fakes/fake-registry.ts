@@ -64,8 +64,13 @@ export class FakeRegistry implements AsyncDisposable {
     return this.requests.filter((request) => request.includes(part)).length;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Those of requests that are not answered in full, too. */
+  breakConnections(): void {
     this.#server.closeAllConnections();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.breakConnections();
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
