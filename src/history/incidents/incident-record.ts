@@ -76,11 +76,13 @@ export interface Incident {
   readonly gaps: readonly string[];
 }
 
-/** An incident whose observer has ended before it did. Pure. */
+/** An incident whose observer has ended before it did, and with it each of its findings that had not ended. Pure. */
 export function cutOff(incident: Incident, lastSeenMs: number): Incident {
   const lastSeenAt = new Date(Math.max(lastSeenMs, Date.parse(incident.beganAt))).toISOString();
   const gap = `the observer ended before the incident did, at ${lastSeenAt} or soon after`;
-  return { ...incident, state: 'cut off', lastSeenAt, gaps: [...incident.gaps, gap] };
+  const ending = `the observer stopped; the end was not seen, which was after ${lastSeenAt}`;
+  const findings = incident.findings.map((each) => (each.endedAt === undefined ? { ...each, ending } : each));
+  return { ...incident, state: 'cut off', lastSeenAt, findings, gaps: [...incident.gaps, gap] };
 }
 
 /** An incident from its file. Throws RangeError for what is none, or of a version above {@link INCIDENT_VERSION}. */

@@ -7,11 +7,11 @@
  * @module
  */
 import { type Stats } from 'node:fs';
-import { readdir, rm, stat } from 'node:fs/promises';
+import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '#base/errors/errors.js';
 import { makeFolder } from '#base/fs/make-folder.js';
-import { readIfThere, writeWhole } from '#base/fs/whole-file.js';
+import { readIfThere, syncPath, writeWhole } from '#base/fs/whole-file.js';
 import { type Incident, parseIncident } from './incident-record.js';
 
 /** How much is kept of past incidents. */
@@ -90,18 +90,27 @@ export class IncidentStore {
     return Math.max(0, ...stats.map(({ mtimeMs }) => mtimeMs));
   }
 
-  /** Makes the folder of a new incident. */
-  async create(id: number): Promise<void> {
+  /**
+   * Makes the folder of a new incident with its file in it, so that a kill leaves both or none of them. Returns false,
+   * and changes nothing, if it has a folder.
+   */
+  async create(incident: Incident): Promise<boolean> {
+    const folder = join(this.folder, String(incident.id));
+    if (await isThere(folder)) return false;
+    // A kill may have left one, whose number is given again.
+    const draft = `${folder}.tmp`;
+    await rm(draft, { recursive: true, force: true });
     await makeFolder(this.folder, 0o700);
-    await makeFolder(join(this.folder, String(id)), 0o700);
+    await makeFolder(draft, 0o700);
+    await writeWhole(join(draft, INCIDENT_FILE), toText(incident));
+    await rename(draft, folder);
+    await syncPath(this.folder);
+    return true;
   }
 
   /** Replaces what is stored of an incident. */
   async write(incident: Incident): Promise<void> {
-    await writeWhole(
-      join(this.folder, String(incident.id), INCIDENT_FILE),
-      `${JSON.stringify(incident, undefined, 2)}\n`,
-    );
+    await writeWhole(join(this.folder, String(incident.id), INCIDENT_FILE), toText(incident));
   }
 
   /** Removes the oldest incidents beyond the limits, but never `keep`. */
@@ -132,4 +141,15 @@ export class IncidentStore {
     );
     return stats.filter((each) => each !== undefined);
   }
+}
+
+function toText(incident: Incident): string {
+  return `${JSON.stringify(incident, undefined, 2)}\n`;
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
 }

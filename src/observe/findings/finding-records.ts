@@ -1,5 +1,5 @@
 import { formatGoDuration } from '#base/time/go-duration.js';
-import { type JournalRecord } from '#history';
+import { type Incident, type JournalRecord } from '#history';
 import { type FindingChanges, type FindingSpell } from './finding-tracker.js';
 
 /** What a record may quote of the evidence. */
@@ -28,6 +28,23 @@ export function toFindingRecords({ began, ended }: FindingChanges): JournalRecor
       };
     }),
   ];
+}
+
+/**
+ * Records of the history for the findings of an incident whose end nobody saw, as the observer stopped: without them, the
+ * last that the history says of these findings would be that they began. Pure.
+ */
+export function toCutOffRecords(incident: Incident, nowMs: number): JournalRecord[] {
+  const { id, findings, lastSeenAt = incident.beganAt } = incident;
+  return findings
+    .filter(({ endedAt }) => endedAt === undefined)
+    .map(({ code, pod, container, severity, message, beganAt }) => ({
+      ...({ atMs: nowMs, kind: 'finding', type: 'Normal', reason: code } as const),
+      ...(pod === undefined ? {} : { pod }),
+      ...(container === undefined ? {} : { container }),
+      message: `The observer stopped; the end was not seen, which was after ${lastSeenAt}: ${message}`,
+      details: { state: 'cut off', severity, beganAtMs: Date.parse(beganAt), incident: id },
+    }));
 }
 
 function aboutOf({

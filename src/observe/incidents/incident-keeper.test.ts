@@ -10,6 +10,7 @@ import { aNode } from '#support/builders/node-facts-builder.js';
 import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { cri, CriClient, GrpcStatusError } from '#watch';
+import { toCutOffRecords } from '../findings/finding-records.js';
 import { FindingTracker } from '../findings/finding-tracker.js';
 import { CallRing } from './call-ring.js';
 import { IncidentKeeper } from './incident-keeper.js';
@@ -27,9 +28,11 @@ async function setUp(isWritable = true) {
   const logger = new LogRecorder();
   const ring = new CallRing({ clock, maxBytes: 2 ** 20, maxAgeMs: 5 * MINUTE });
   const tracker = new FindingTracker();
+  const cutOff: Incident[] = [];
   const make = async (): Promise<IncidentKeeper> => {
     const keeper = new IncidentKeeper({
       ...{ rootDir, ring, hostRoot: '/', nodeName: 'node', version: '0.1.0', clock, logger },
+      onCutOff: (incident) => cutOff.push(incident),
       runtime: () => ({ endpoint: 'unix:///run/cri.sock', name: 'containerd', version: '2.1.9' }),
     });
     await keeper.start();
@@ -69,6 +72,7 @@ async function setUp(isWritable = true) {
     examine,
     examineOnly,
     call,
+    cutOff,
     store: new IncidentStore(rootDir),
   };
 }
@@ -162,7 +166,7 @@ describe('an incident on the disk', () => {
   });
 
   it('is cut off when its observer ends, and the next one says so and goes on counting', async () => {
-    const { clock, keeper, make, examine, call, store } = await setUp();
+    const { clock, keeper, make, examine, call, cutOff, store } = await setUp();
     call('before');
     await examine('ListHangs');
     // As after a kill: nothing was closed, and the calls from before are there.
@@ -181,6 +185,20 @@ describe('an incident on the disk', () => {
       ],
     });
     expect((await store.find(1))?.lastSeenAt).toBeDefined();
+    expect((await store.find(1))?.findings).toMatchObject([
+      {
+        code: 'ListHangs',
+        ending: expect.stringMatching(/^the observer stopped; the end was not seen/) as string,
+      },
+    ]);
+    expect(cutOff.map(({ id }) => id)).toEqual([1]);
+    expect(toCutOffRecords(cutOff[0]!, clock.now())).toMatchObject([
+      {
+        ...{ kind: 'finding', type: 'Normal', reason: 'ListHangs' },
+        message: expect.stringMatching(/^The observer stopped; .*: ListHangs is wrong$/) as string,
+        details: { state: 'cut off', incident: 1 },
+      },
+    ]);
     const changes = new FindingTracker().update(
       [{ code: 'DiskFull', severity: 'warning', message: '', evidence: [], remedy: '' }],
       clock.now(),
@@ -209,9 +227,8 @@ describe('an incident on the disk', () => {
 
 it('those that cannot be read are named', async () => {
   const { make, store, logger } = await setUp();
-  await store.create(1);
+  for (const id of ['1', '2']) await mkdir(join(store.folder, id), { recursive: true });
   await writeFile(join(store.folder, '1', 'incident.json'), '{"version":');
-  await store.create(2);
   const next = await make();
   expect(await next.list()).toEqual({
     items: [],
@@ -246,16 +263,24 @@ it('a disk that hangs holds nobody up, and the incident is in memory', async () 
   await disposed;
 });
 
+it('a number whose folder a kill left unfinished is given again', async () => {
+  const { store, examine } = await setUp();
+  await mkdir(join(store.folder, '1.tmp'), { recursive: true });
+  await writeFile(join(store.folder, '1.tmp', 'incident.json'), '{"ver');
+  expect(await store.list()).toEqual({ items: [], damaged: [] });
+  await examine('ListHangs');
+  expect((await store.list()).items).toMatchObject([{ id: 1, state: 'open' }]);
+  expect(await readdir(store.folder)).toEqual(['1']);
+});
+
 it('the store removes the oldest incidents beyond its limits, and keeps the one that lasts', async () => {
   const { store } = await setUp();
   const incident = (id: number): Incident => ({
     ...{ version: 1, id, state: 'over', node: 'node', podloop: '', beganAt: '', recordedFrom: '' },
     ...{ runtime: { endpoint: '', name: '', version: '' }, findings: [], recurrences: [], gaps: [] },
   });
-  for (const id of [1, 2, 3, 4]) {
-    await store.create(id);
-    await store.write(incident(id));
-  }
+  for (const id of [1, 2, 3, 4]) expect(await store.create(incident(id))).toBe(true);
+  expect(await store.create(incident(4))).toBe(false);
   await store.prune({ maxCount: 2, maxBytes: 2 ** 20 }, 1);
   expect(await store.ids()).toEqual([1, 4]);
   await store.prune({ maxCount: 9, maxBytes: 1 }, undefined);

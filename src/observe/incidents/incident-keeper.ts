@@ -34,6 +34,8 @@ export interface IncidentKeeperOptions {
   /** podloop's. */
   readonly version: string;
   readonly runtime: () => Incident['runtime'];
+  /** Called for each incident that an earlier observer left open, once that is known. */
+  readonly onCutOff?: (incident: Incident) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -97,7 +99,7 @@ export class IncidentKeeper implements AsyncDisposable {
    * it: what is examined meanwhile becomes an incident afterwards.
    */
   async start(): Promise<void> {
-    const { nodeName: node, version: podloop, runtime, clock, logger } = this.#options;
+    const { nodeName: node, version: podloop, runtime, onCutOff, clock, logger } = this.#options;
     const beganMs = clock.now();
     const ids = await this.#store.ids();
     this.#book = new IncidentBook({ node, podloop, runtime }, (ids.at(-1) ?? 0) + 1);
@@ -107,7 +109,9 @@ export class IncidentKeeper implements AsyncDisposable {
       if (incident.state !== 'open' || incident.id === this.#book.open?.id) continue;
       const { gaps, ...rest } = cutOff(incident, await this.#store.lastWrittenMs(incident.id));
       const next = `the next observer began at ${new Date(beganMs).toISOString()}`;
-      this.#write({ ...rest, gaps: [...gaps, next] });
+      const left = { ...rest, gaps: [...gaps, next] };
+      this.#write(left);
+      onCutOff?.(left);
     }
     await this.settled();
   }
@@ -179,7 +183,7 @@ export class IncidentKeeper implements AsyncDisposable {
     if (opened !== undefined) {
       const { id, findings } = opened;
       logger.warn('Incident began', { id, first: findings[0]?.code });
-      this.#enqueue(async () => this.#store.create(id));
+      this.#enqueue(async () => this.#store.create(opened));
       this.#beginRecording(opened);
     }
     if (closed !== undefined) {
@@ -277,8 +281,7 @@ export class IncidentKeeper implements AsyncDisposable {
       this.#queued.delete(incident.id);
       const newest = this.#unwritten.get(incident.id);
       if (newest === undefined) return NOTHING_WRITTEN;
-      await this.#store.create(incident.id);
-      await this.#store.write(newest);
+      if (!(await this.#store.create(newest))) await this.#store.write(newest);
       if (this.#unwritten.get(incident.id) === newest) this.#unwritten.delete(incident.id);
       return undefined;
     });

@@ -28,6 +28,8 @@ interface Incident {
   readonly state: string;
   readonly beganAt: string;
   readonly endedAt?: string;
+  /** Of one that was cut off: until when its observer watched. */
+  readonly lastSeenAt?: string;
   readonly findings: readonly Finding[];
   readonly gaps?: readonly string[];
 }
@@ -69,17 +71,14 @@ export function DoctorView({ session, number }: DoctorViewProps): JSX.Element {
         </p>
       ) : (
         <ul class="incidents">
-          {all.map(({ id, state, beganAt, endedAt, findings }) => (
-            <li key={id}>
-              <a href={`#/doctor/${id}`}>
-                <span class={`pill ${state === 'open' ? 'bad' : 'quiet'}`}>{state}</span>
-                <b>#{id}</b>
-                <span class="words">{findings[0]?.message ?? 'no finding'}</span>
+          {all.map((incident) => (
+            <li key={incident.id}>
+              <a href={`#/doctor/${incident.id}`}>
+                <span class={`pill ${incident.state === 'open' ? 'bad' : 'quiet'}`}>{incident.state}</span>
+                <b>#{incident.id}</b>
+                <span class="words">{incident.findings[0]?.message ?? 'no finding'}</span>
                 <span class="muted">
-                  {formatMoment(Date.parse(beganAt), now)} ·{' '}
-                  {endedAt === undefined
-                    ? `for ${formatAge(beganAt, now)}`
-                    : formatSpan(Date.parse(endedAt) - Date.parse(beganAt))}
+                  {formatMoment(Date.parse(incident.beganAt), now)} · {describeLength(incident, now)}
                 </span>
               </a>
             </li>
@@ -180,9 +179,18 @@ function FindingCard({ finding }: { finding: Finding }): JSX.Element {
   );
 }
 
+/** One that was cut off lasted at least until its observer ended, and does not last now. */
+function describeLength({ beganAt, endedAt, lastSeenAt }: Incident, now: number): string {
+  const until = endedAt ?? lastSeenAt;
+  if (until === undefined) return `for ${formatAge(beganAt, now)}`;
+  const length = formatSpan(Date.parse(until) - Date.parse(beganAt));
+  return endedAt === undefined ? `at least ${length}` : length;
+}
+
 function IncidentView({ incident }: { incident: Incident }): JSX.Element {
-  const { id, state, beganAt, endedAt, findings, gaps = [] } = incident;
+  const { id, state, beganAt, endedAt, lastSeenAt, findings, gaps = [] } = incident;
   const began = Date.parse(beganAt);
+  const until = endedAt ?? lastSeenAt;
   return (
     <section class="view">
       <p class="crumbs">
@@ -192,8 +200,8 @@ function IncidentView({ incident }: { incident: Incident }): JSX.Element {
         <h1>Incident {id}</h1>
         <span class={`pill ${state === 'open' ? 'bad' : 'quiet'}`}>{state}</span>
         <span class="muted">
-          {formatMoment(began)} – {endedAt === undefined ? 'now' : formatMoment(Date.parse(endedAt))},{' '}
-          {formatSpan((endedAt === undefined ? Date.now() : Date.parse(endedAt)) - began)}
+          {formatMoment(began)} – {until === undefined ? 'now' : formatMoment(Date.parse(until))},{' '}
+          {describeLength(incident, Date.now())}
         </span>
       </header>
       {findings.map((finding, at) => (
