@@ -31,7 +31,7 @@ import { type SeenPods } from './seen-pods.js';
 
 /** What {@link ObserverApi} serves, and where. */
 export interface ObserverApiOptions {
-  readonly history: Pick<ObserverHistory, 'read' | 'facts'>;
+  readonly history: Pick<ObserverHistory, 'read' | 'findProblem'>;
   readonly pleg: Pick<Pleg, 'health' | 'findObserved' | 'cache' | 'onLook'>;
   readonly pods: SeenPods;
   readonly podLogsDir: string;
@@ -144,14 +144,7 @@ export class ObserverApi implements AsyncDisposable {
 function healthChecksOf({ pleg, history, findLogProblem }: ObserverApiOptions): HealthChecks {
   const ping = { name: 'ping', findProblem: () => undefined };
   const log = { name: 'log', findProblem: findLogProblem };
-  const journal = {
-    name: 'history',
-    findProblem: () => {
-      const { trouble, dropped } = history.facts;
-      if (trouble === undefined) return undefined;
-      return `the history stays in memory, as it cannot be written: ${trouble} (${dropped} records lost)`;
-    },
-  };
+  const journal = { name: 'history', findProblem: () => history.findProblem() };
   const relist = { name: 'pleg', findProblem: () => pleg.health().message };
   return { healthz: [ping, log, journal], livez: [ping], readyz: [ping, relist] };
 }

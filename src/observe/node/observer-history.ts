@@ -1,8 +1,9 @@
 /**
  * The history of a node that an observer watches: the same journal that an agent keeps, in the same folder.
  *
- * In: lifecycle events, and what the client and the event generator publish. Out: records on the disk. After
- * a kill the next observer records from when to when nobody watched.
+ * In: lifecycle events, and what the client and the event generator publish. Out: records on the disk, and the time up to
+ * which they are complete there. After a kill the next observer records a gap from that time on, so that no gap is
+ * without a name: not that of what waited in memory, nor that of an observer that was killed before it wrote anything.
  *
  * @module
  */
@@ -49,9 +50,11 @@ export interface ObserverHistoryOptions {
 
 /** How often to check what hangs. */
 const CHECK_MS = 1_000;
-/** How often the file is touched by whose time a later observer knows since when nobody has watched. */
-const ALIVE_MS = 10_000;
-const ALIVE_FILE = 'observed';
+/** The file by whose time a later observer knows up to when the history is complete; and how often it is touched. */
+const COMPLETE_FILE = 'observed';
+const COMPLETE_MS = 10_000;
+/** A use of the disk that takes longer hangs. */
+const HANGS_MS = 10_000;
 /** A disk that takes longer to take the last records hangs. */
 const END_LIMIT_MS = 10_000;
 
@@ -63,7 +66,8 @@ export class ObserverHistory implements Disposable {
   readonly #calls: CallRecords;
   readonly #runtime: RuntimeRecords;
   readonly #disk = new Mutex();
-  #isOnDisk = false;
+  /** Since when a use of the disk is pending. */
+  #onDiskSinceMs: number | undefined;
 
   constructor(options: ObserverHistoryOptions) {
     const { rootDir, maxBytes, maxAgeMs, nodeName, client, pleg, channels, clock, logger } = options;
@@ -92,6 +96,18 @@ export class ObserverHistory implements Disposable {
     return this.#journal.facts;
   }
 
+  /** Why the disk does not get the history now; undefined while all is well. */
+  findProblem(): string | undefined {
+    const { clock } = this.#options;
+    const { trouble, dropped } = this.facts;
+    const lost = `(${dropped} records lost)`;
+    if (trouble !== undefined)
+      return `the history stays in memory, as it cannot be written: ${trouble} ${lost}`;
+    const hangsMs = clock.monotonicMs() - (this.#onDiskSinceMs ?? Infinity);
+    if (hangsMs < HANGS_MS) return undefined;
+    return `the history stays in memory, as its disk has not answered for ${formatSeconds(hangsMs)} ${lost}`;
+  }
+
   /** Adds a record. Never waits, never throws. */
   append(record: JournalRecord): void {
     const { pod, ...rest } = record;
@@ -106,22 +122,26 @@ export class ObserverHistory implements Disposable {
 
   /** Stores records until the signal aborts, and then the remaining ones. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, version, client, logger, rootDir } = this.#options;
-    const file = join(rootDir, ALIVE_FILE);
-    void this.#disk.run(async () => this.#recordGap(file));
+    const { clock, version, client, pleg, logger, rootDir } = this.#options;
+    const file = join(rootDir, COMPLETE_FILE);
+    this.#onDisk(async () => this.#recordGap(file));
     this.#appendOwn('ObserverStarted', `podloop ${version} observes ${client.endpoint}`);
     const writing = new AbortController();
     const written = this.#journal.run(writing.signal);
     const listening = this.#recordEvents(signal);
-    let touchMs = -Infinity;
+    let completeMs = -Infinity;
+    let seenAtMs: number | undefined;
     while (!signal.aborted) {
       this.#calls.look();
       this.#runtime.look();
       this.#repeats.look();
-      if (clock.monotonicMs() - touchMs >= ALIVE_MS) {
-        touchMs = clock.monotonicMs();
-        this.#onDisk(async () => this.#touch(file, clock.now()));
+      // The list of the last check: what it showed has been inspected since then, or is on record as stuck.
+      const untilMs = seenAtMs;
+      if (untilMs !== undefined && clock.monotonicMs() - completeMs >= COMPLETE_MS) {
+        completeMs = clock.monotonicMs();
+        this.#onDisk(async () => this.#noteComplete(file, untilMs));
       }
+      seenAtMs = pleg.health().lastSeenAtMs;
       await clock.sleep(untilNextBeatMs(clock, CHECK_MS), signal).catch(() => undefined);
     }
     await listening;
@@ -129,17 +149,17 @@ export class ObserverHistory implements Disposable {
     this.#appendOwn('ObserverStopped', `podloop ${version} ended`);
     writing.abort();
     // What ended in order leaves no gap without a name: the epoch says so.
-    const ended = Promise.all([written, this.#disk.run(async () => this.#touch(file, 0))]);
+    const ended = written.then(async () => this.#disk.run(async () => this.#noteWritten(file, 0)));
     if (!(await settlesWithin(ended, END_LIMIT_MS, clock)))
       logger.warn('The end of the history could not be written in time', { folder: rootDir });
   }
 
   /** Nobody waits for the disk: while it hangs, one use of it is pending and further ones are left out. */
   #onDisk(use: () => Promise<void>): void {
-    if (this.#isOnDisk) return;
-    this.#isOnDisk = true;
+    if (this.#onDiskSinceMs !== undefined) return;
+    this.#onDiskSinceMs = this.#options.clock.monotonicMs();
     void this.#disk.run(use).finally(() => {
-      this.#isOnDisk = false;
+      this.#onDiskSinceMs = undefined;
     });
   }
 
@@ -156,7 +176,7 @@ export class ObserverHistory implements Disposable {
     const nowMs = clock.now();
     const from = new Date(lastMs).toISOString();
     const forMs = Math.max(0, nowMs - lastMs);
-    const length = formatGoDuration(Math.round(forMs / 1_000) * 1_000);
+    const length = formatSeconds(forMs);
     this.append({
       ...{ atMs: nowMs, kind: 'journal', type: 'Warning', reason: 'HistoryGap' },
       message: `The observer before was killed: nothing is on record from about ${from} until now, ${length}; what came and went meanwhile is missing`,
@@ -164,8 +184,15 @@ export class ObserverHistory implements Disposable {
     });
   }
 
+  /** All that was seen up to this time is a record by now; notes the time once the disk has them all. */
+  async #noteComplete(file: string, ms: number): Promise<void> {
+    await this.#journal.flush();
+    await this.#noteWritten(file, ms);
+  }
+
   /** A disk that cannot be written is reported by the journal. */
-  async #touch(file: string, ms: number): Promise<void> {
+  async #noteWritten(file: string, ms: number): Promise<void> {
+    if (this.facts.trouble !== undefined) return;
     const seconds = ms / 1_000;
     await utimes(file, seconds, seconds)
       .catch(async () => {
@@ -194,4 +221,8 @@ export class ObserverHistory implements Disposable {
 /** An observed pod has more fields than belong into a record. */
 function toJournalPod({ uid, namespace, name }: JournalPod): JournalPod {
   return { uid, namespace, name };
+}
+
+function formatSeconds(ms: number): string {
+  return formatGoDuration(Math.round(ms / 1_000) * 1_000);
 }
