@@ -74,4 +74,15 @@ process.on('uncaughtExceptionMonitor', (error: unknown) => {
 
 closeGoneTerminals(process);
 process.exitCode = await runProgram(process.argv.slice(2), host);
-clock.setTimer(EXIT_GRACE_MS, () => process.exit(), { unref: true });
+clock.setTimer(EXIT_GRACE_MS, exitNow, { unref: true });
+
+/** At its exit Node waits for its threads: if one of them waits for a disk that hangs, nothing but a signal ends the process. */
+function exitNow(): void {
+  if (process.getActiveResourcesInfo().some((kind) => kind.startsWith('FSReq'))) {
+    process.emit('exit', Number(process.exitCode));
+    process.removeAllListeners('SIGTERM');
+    process.kill(process.pid, 'SIGTERM');
+    return;
+  }
+  process.exit();
+}

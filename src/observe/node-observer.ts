@@ -8,11 +8,12 @@
  *
  * In: options. Out: what happened to every pod, on the disk and over a socket. It starts, stops and removes nothing, and
  * needs nothing of a kubelet. It runs whatever state the runtime is in, and when its root folder
- * cannot be written it keeps the history in memory, says so, and tries again.
+ * cannot be written, or its disk hangs, it keeps the history in memory, says so, and tries again.
  *
  * @module
  */
 import { join } from 'node:path';
+import { abortable } from '#base/async/abortable.js';
 import { Channels } from '#base/channels/publishing-channel.js';
 import { settlesWithin } from '#base/async/settles-within.js';
 import { DisposalStack } from '#base/async/disposal-stack.js';
@@ -25,7 +26,7 @@ import { type LogState } from '#node/telemetry';
 import { findStoppedDaemons, HostFiles, portOf } from '#doctor';
 import { CriClient, CriRuntime, GrpcTransport, parseEndpoint, Pleg, PlegReporter } from '#watch';
 import { addFindingMetrics } from './findings/finding-metrics.js';
-import { toFindingRecords } from './findings/finding-records.js';
+import { toCutOffRecords, toFindingRecords } from './findings/finding-records.js';
 import { FindingWatch } from './findings/finding-watch.js';
 import { ObservedPort } from './findings/observed-port.js';
 import { QuickCheck } from './findings/quick-check.js';
@@ -67,6 +68,8 @@ const RING = { maxBytes: 16 * 2 ** 20, maxAgeMs: 5 * 60_000 };
 const UNWRITABLE = new Set(['EROFS', 'ENOSPC', 'EDQUOT', 'EIO']);
 /** At the end nobody waits longer for a disk. */
 const DISK_LIMIT_MS = 5_000;
+/** A root folder that takes longer to be claimed is on a disk that hangs; another owner may take ten seconds to exit. */
+const CLAIM_LIMIT_MS = 15_000;
 /** How often an unwritable root folder is tried again. */
 const RETRY_MS = 30_000;
 
@@ -83,9 +86,13 @@ export class NodeObserver implements AsyncDisposable {
   readonly #incidents: IncidentKeeper;
   /** Of the root folder; undefined while that cannot be written. */
   #lock: FolderLock | undefined;
+  /** A claim that the disk has not answered yet. */
+  #claiming: Promise<void> = Promise.resolve();
+  #isListening = false;
+  #isEnded = false;
 
   /**
-   * Claims the root folder and listens.
+   * Claims the root folder and listens. A disk that hangs delays it by {@link CLAIM_LIMIT_MS}.
    *
    * Rejects with NODE_ROOT_IN_USE, ENDPOINT_IN_USE, ENDPOINT_INVALID or PORT_UNUSABLE.
    */
@@ -96,7 +103,7 @@ export class NodeObserver implements AsyncDisposable {
   ): Promise<NodeObserver> {
     const observer = new NodeObserver(options, ports);
     try {
-      await observer.#claim(signal);
+      await observer.#claimInTime(signal);
       if (options.metricsAddress !== undefined) await observer.#api.listenAtPort(options.metricsAddress);
       return observer;
     } catch (error) {
@@ -177,6 +184,9 @@ export class NodeObserver implements AsyncDisposable {
     this.#incidents = new IncidentKeeper({
       ...{ rootDir, ring, hostRoot, nodeName, version, clock, logger },
       runtime: () => ({ ...reported }),
+      onCutOff: (incident) => {
+        for (const record of toCutOffRecords(incident, clock.now())) this.#history.append(record);
+      },
     });
     this.#disposal.use(this.#incidents);
     addIncidentRoutes(this.#api.router, this.#incidents);
@@ -207,10 +217,13 @@ export class NodeObserver implements AsyncDisposable {
     await this.#identity.ask(signal);
     const observing = new AbortController();
     const history = this.#history.run(observing.signal);
-    // The disk may hang, and nothing waits for it.
-    this.#incidents.start().catch((error: unknown) => {
-      logger.error('Incidents of earlier observers cannot be read', error, { path: rootDir });
-    });
+    // The disk may hang, and nothing waits for it. Each use of one that hangs takes a thread, so this waits for the claim.
+    const readIncidents = async (): Promise<void> => {
+      await this.#incidents.start().catch((error: unknown) => {
+        logger.error('Incidents of earlier observers cannot be read', error, { path: rootDir });
+      });
+    };
+    void this.#claiming.then(readIncidents, () => undefined);
     await Promise.all([
       ...[this.#pleg.run(signal), this.#api.run(signal), this.#findings.run(signal)],
       this.#claimLater(signal),
@@ -222,6 +235,7 @@ export class NodeObserver implements AsyncDisposable {
 
   /** Ends all connections and releases the root folder. Idempotent. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isEnded = true;
     try {
       await this.#disposal[Symbol.asyncDispose]();
     } finally {
@@ -231,14 +245,33 @@ export class NodeObserver implements AsyncDisposable {
     }
   }
 
+  /** Does not wait for a disk that hangs: the claim goes on, and is settled whenever the disk answers. */
+  async #claimInTime(signal: AbortSignal): Promise<void> {
+    const { rootDir } = this.#options;
+    const { clock, logger } = this.#ports;
+    this.#claiming = this.#claim(signal);
+    if (await abortable(settlesWithin(this.#claiming, CLAIM_LIMIT_MS, clock), signal)) {
+      await this.#claiming;
+      return;
+    }
+    logger.error('Root directory does not answer: the history stays in memory for now', undefined, {
+      path: rootDir,
+    });
+    await this.#listenElsewhere();
+  }
+
   /** Claims the root folder and opens the socket in it; an unwritable disk is reported and claimed later. */
   async #claim(signal: AbortSignal): Promise<void> {
-    const { rootDir, socket } = this.#options;
+    const { rootDir } = this.#options;
     const { clock, logger } = this.#ports;
     let lock: FolderLock | undefined;
     try {
       lock = await lockFolder(rootDir, NODE_ROOT_LOCK, { clock, signal });
-      await this.#api.listenAtSocket(socket === '' ? join(rootDir, SOCKET_NAME) : socket);
+      if (this.#isEnded) {
+        await lock.release();
+        return;
+      }
+      await this.#listen();
       this.#lock = lock;
     } catch (error) {
       await lock?.release();
@@ -246,6 +279,27 @@ export class NodeObserver implements AsyncDisposable {
       logger.error('Root directory cannot be written: the history stays in memory for now', error, {
         path: rootDir,
       });
+      await this.#listenElsewhere();
+    }
+  }
+
+  /** Opens a socket that is not in the root folder although nothing can be written there. */
+  async #listenElsewhere(): Promise<void> {
+    if (this.#options.socket === '') return;
+    await this.#listen().catch((error: unknown) => {
+      if (!isUnwritable(error)) throw error;
+    });
+  }
+
+  async #listen(): Promise<void> {
+    if (this.#isListening) return;
+    const { rootDir, socket } = this.#options;
+    this.#isListening = true;
+    try {
+      await this.#api.listenAtSocket(socket === '' ? join(rootDir, SOCKET_NAME) : socket);
+    } catch (error) {
+      this.#isListening = false;
+      throw error;
     }
   }
 
@@ -256,7 +310,15 @@ export class NodeObserver implements AsyncDisposable {
         () => true,
         () => false,
       );
-    while (this.#lock === undefined && (await rests())) await this.#claim(signal);
+    try {
+      await abortable(this.#claiming, signal);
+      while (this.#lock === undefined && (await rests())) {
+        this.#claiming = this.#claim(signal);
+        await abortable(this.#claiming, signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
   }
 }
 

@@ -15,7 +15,9 @@ console.log('mounted');
 const [FORGET, GETATTR, STATFS, INIT, OPENDIR, READDIR, RELEASEDIR, ACCESS, BATCH_FORGET] = [
   2, 3, 17, 26, 27, 28, 29, 34, 42,
 ];
+const [MKNOD, MKDIR, CREATE] = [8, 9, 35];
 const ENOENT = 2;
+const EROFS = 30;
 const ENOSYS = 38;
 const LOOKUP = 1;
 
@@ -50,6 +52,10 @@ function answer(request) {
       return Buffer.alloc(0);
     case LOOKUP:
       return ENOENT;
+    case MKNOD:
+    case MKDIR:
+    case CREATE:
+      return EROFS;
     case FORGET:
     case BATCH_FORGET:
       return undefined;
