@@ -9,7 +9,8 @@ export { type CertificateManager } from './certificates/certificate-manager.js';
 export { type ClientEnrollment, openClientEnrollment } from './certificates/client-enrollment.js';
 export { openServingCertificate } from './certificates/serving-certificate.js';
 export { type KubeClient } from './client/kube-client.js';
-export { type KubeClients } from './client/open-kube-clients.js';
+export { type KubeClients, openKubeClients } from './client/open-kube-clients.js';
+export { serviceAccountConfig } from './client/service-account-config.js';
 export { ClusterEvents, type ClusterEventsStats } from './events/cluster-events.js';
 export { ClusterNode } from './node/cluster-node.js';
 export { computeInitialLabels } from './node/compute-initial-node.js';
@@ -26,6 +27,7 @@ export {
   type RuntimeInfo,
 } from './node/node-ports.js';
 export { DEFAULT_NODE_SETTINGS, kubeletVersionOf, type NodeSettings } from './node/node-settings.js';
+export { findTypeProblem, ProblemCondition, type ProblemState } from './node/problem-condition.js';
 export { type SupplyReaders } from './node/pressure-watch.js';
 export {
   ClusterObjects,

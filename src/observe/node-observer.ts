@@ -22,9 +22,10 @@ import { type Clock } from '#base/time/clock.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { type Logger } from '#base/log/logger.js';
 import { type PlegReport } from '#kube/node/pleg-report.js';
-import { type LogState } from '#node/telemetry';
+import { type LogState, type MetricsRegistry } from '#node/telemetry';
 import { findStoppedDaemons, HostFiles, portOf } from '#doctor';
 import { CriClient, CriRuntime, GrpcTransport, parseEndpoint, Pleg, PlegReporter } from '#watch';
+import { NodeReporter } from './cluster/node-reporter.js';
 import { addFindingMetrics } from './findings/finding-metrics.js';
 import { toCutOffRecords, toFindingRecords } from './findings/finding-records.js';
 import { FindingWatch } from './findings/finding-watch.js';
@@ -36,7 +37,7 @@ import { sampleCalls } from './incidents/sample-calls.js';
 import { addIncidentRoutes } from './node/incident-routes.js';
 import { ObserverApi } from './node/observer-api.js';
 import { ObserverHistory } from './node/observer-history.js';
-import { makeObserverMetrics } from './node/observer-metrics.js';
+import { addReportMetrics, makeObserverMetrics } from './node/observer-metrics.js';
 import { SeenPods } from './node/seen-pods.js';
 import { type ObserveOptions } from './observe-options.js';
 import { withContainerdEvents } from './runtime/containerd-events.js';
@@ -84,6 +85,10 @@ export class NodeObserver implements AsyncDisposable {
   readonly #api: ObserverApi;
   readonly #findings: FindingWatch;
   readonly #incidents: IncidentKeeper;
+  readonly #channels = new Channels();
+  readonly #registry: MetricsRegistry;
+  /** Undefined where findings are reported to no cluster. */
+  #reporter: NodeReporter | undefined;
   /** Of the root folder; undefined while that cannot be written. */
   #lock: FolderLock | undefined;
   /** A claim that the disk has not answered yet. */
@@ -94,7 +99,8 @@ export class NodeObserver implements AsyncDisposable {
   /**
    * Claims the root folder and listens. A disk that hangs delays it by {@link CLAIM_LIMIT_MS}.
    *
-   * Rejects with NODE_ROOT_IN_USE, ENDPOINT_IN_USE, ENDPOINT_INVALID or PORT_UNUSABLE.
+   * Rejects with NODE_ROOT_IN_USE, ENDPOINT_IN_USE, ENDPOINT_INVALID or PORT_UNUSABLE, and with KUBECONFIG_INVALID or
+   * OPTION_INVALID where it is to report to a cluster and cannot.
    */
   static async start(
     options: ObserveOptions,
@@ -103,6 +109,7 @@ export class NodeObserver implements AsyncDisposable {
   ): Promise<NodeObserver> {
     const observer = new NodeObserver(options, ports);
     try {
+      await observer.#openReporter();
       await observer.#claimInTime(signal);
       if (options.metricsAddress !== undefined) await observer.#api.listenAtPort(options.metricsAddress);
       return observer;
@@ -123,7 +130,7 @@ export class NodeObserver implements AsyncDisposable {
     } = options;
     this.#options = options;
     this.#ports = ports;
-    const channels = new Channels();
+    const channels = this.#channels;
     const { socketPath, url: endpoint } = parseEndpoint(options.runtimeEndpoint);
     const ring = new CallRing({ ...RING, clock });
     const transport = new ReadingTransport(new GrpcTransport({ socketPath, clock }), ring);
@@ -155,6 +162,7 @@ export class NodeObserver implements AsyncDisposable {
     const { registry, loopDelay } = makeObserverMetrics({
       ...{ client, pleg, history: this.#history, runtime: identity, log, nodeName, version, channels, clock },
     });
+    this.#registry = registry;
     this.#disposal.defer(() => registry[Symbol.dispose]());
     const reporter = new PlegReporter({
       ...{ channels, clock, pleg, loopDelay, runtime: reportedRuntime(identity) },
@@ -206,6 +214,7 @@ export class NodeObserver implements AsyncDisposable {
         countChanges(examination.changes);
         for (const record of toFindingRecords(examination.changes)) this.#history.append(record);
         this.#incidents.examined(examination, this.#findings.active);
+        this.#reporter?.examined(examination.changes, this.#findings.active);
       },
     });
   }
@@ -226,7 +235,7 @@ export class NodeObserver implements AsyncDisposable {
     void this.#claiming.then(readIncidents, () => undefined);
     await Promise.all([
       ...[this.#pleg.run(signal), this.#api.run(signal), this.#findings.run(signal)],
-      this.#claimLater(signal),
+      ...[this.#claimLater(signal), this.#reporter?.run(signal)],
     ]);
     // The history ends last: it records what the others have still seen.
     observing.abort();
@@ -243,6 +252,18 @@ export class NodeObserver implements AsyncDisposable {
       const { clock } = this.#ports;
       await settlesWithin(Promise.resolve(this.#lock?.release()), DISK_LIMIT_MS, clock);
     }
+  }
+
+  async #openReporter(): Promise<void> {
+    const { nodeName, report } = this.#options;
+    if (report === undefined) return;
+    const { clock, logger, version } = this.#ports;
+    const { reporter, close } = await NodeReporter.open({
+      ...{ report, nodeName, version, channels: this.#channels, clock, logger },
+    });
+    this.#disposal.defer(close);
+    this.#reporter = reporter;
+    addReportMetrics(this.#registry, reporter);
   }
 
   /** Does not wait for a disk that hangs: the claim goes on, and is settled whenever the disk answers. */

@@ -219,6 +219,46 @@ describe('the events of a node', () => {
     expect((await kept()).map(({ message }) => message)).toEqual(['something else']);
   });
 
+  it('of another component carry its name', async () => {
+    start({ component: 'podloop-observe' }).recordNode({
+      type: 'Warning',
+      reason: 'PodHung',
+      message: 'it hangs',
+    });
+    await clock.advance(0);
+    expect(await kept()).toMatchObject([
+      { source: { component: 'podloop-observe', host: 'here' }, reportingComponent: 'podloop-observe' },
+    ]);
+  });
+
+  it('wait through any outage for as long as there is room, where that is asked for', async () => {
+    api.stop();
+    const events = start({ keepsTrying: true, capacity: 2 });
+    for (const name of ['a', 'b', 'c', 'd']) {
+      events.record({ ...web, name, uid: name }, started());
+      await clock.advance(0);
+    }
+    await clock.advance(2 * 60 * MINUTE_MS);
+    // One is being tried all the time, two wait, and what there was no room for is counted.
+    expect(events.stats).toMatchObject({ abandoned: 0, waiting: 2, overflowed: 1 });
+    api.start();
+    await clock.advance(10_000);
+    expect(events.stats).toMatchObject({ created: 3, waiting: 0 });
+  });
+
+  it('wait through any failure of the API server, where that is asked for', async () => {
+    api.intercept = () => {
+      throw new ApiError(500, 'InternalError', 'failed calling webhook');
+    };
+    const events = start({ keepsTrying: true });
+    events.record(web, started());
+    await clock.advance(60 * MINUTE_MS);
+    expect(events.stats).toMatchObject({ abandoned: 0, waiting: 1 });
+    api.intercept = undefined;
+    await clock.advance(MINUTE_MS);
+    expect(events.stats).toMatchObject({ created: 1, waiting: 0 });
+  });
+
   it('are no more than have room, the oldest go first', () => {
     const events = make({ capacity: 2 });
     for (const name of ['a', 'b', 'c']) events.record({ ...web, name, uid: name }, started());

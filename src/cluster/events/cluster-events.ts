@@ -6,8 +6,9 @@
  * node ─┴► EventCorrelator: combine, count, filter ─► EventSender ┴─► PATCH of the count
  * ```
  *
- * In: events as they are emitted, in the kubelet's words. Out: Events of core/v1 in the kubelet's name. Nobody waits for them,
- * and they are no record: what is too much, or cannot be written within two minutes, is counted and goes.
+ * In: events as they are emitted, in the kubelet's words. Out: Events of core/v1 in the kubelet's name, unless another component
+ * is given. Nobody waits for them, and they are no record: what is too much, or cannot be written within two minutes, is counted and
+ * goes. With `keepsTrying` what cannot be written waits for as long as there is room.
  *
  * A static pod's events name the uid that it has on the node: its mirror pod, which has another one, carries it in
  * `kubernetes.io/config.mirror`, and `kubectl describe` looks there.
@@ -25,12 +26,16 @@ import { type KubeClient } from '../client/kube-client.js';
 import { type NodeEvent } from '../node/node-ports.js';
 import { EventCorrelator } from './event-correlator.js';
 import { EventSender, type EventSenderStats } from './event-sender.js';
-import { type EventObject } from './kube-event.js';
+import { type EventObject, KUBELET_COMPONENT } from './kube-event.js';
 
 /** What {@link ClusterEvents} need. */
 export interface ClusterEventsOptions {
   readonly client: Pick<KubeClient, 'request'>;
   readonly nodeName: string;
+  /** In whose name events are written (default: the kubelet's). */
+  readonly component?: string;
+  /** Whether events wait for as long as there is room while they cannot be written (default: false). */
+  readonly keepsTrying?: boolean;
   /** The uid of the Node object; undefined until it was seen: events of the node carry its name instead, as a kubelet's do. */
   readonly nodeUid: () => string | undefined;
   /** A pod of the node, for where in it a container stands; undefined when it is gone. */
@@ -75,10 +80,11 @@ export class ClusterEvents implements PodEventRecorder {
   constructor(options: ClusterEventsOptions) {
     this.#options = options;
     const { client, nodeName, clock, logger, random = Math.random } = options;
+    const { component = KUBELET_COMPONENT, keepsTrying = false } = options;
     const { eventRecordQps = DEFAULT_QPS, eventBurst = DEFAULT_BURST } = options;
     this.#correlator = new EventCorrelator(clock);
     this.#sender = new EventSender({
-      ...{ client, nodeName, clock, logger, random },
+      ...{ client, nodeName, component, keepsTrying, clock, logger, random },
       perSecond: eventRecordQps === 0 ? Infinity : eventRecordQps,
       ...{ burst: eventBurst, capacity: options.capacity ?? DEFAULT_CAPACITY },
     });

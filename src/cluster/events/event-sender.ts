@@ -12,6 +12,10 @@ import { eventsPath, toCountPatch, toKubeEvent } from './kube-event.js';
 export interface EventSenderOptions {
   readonly client: Pick<KubeClient, 'request'>;
   readonly nodeName: string;
+  /** In whose name events are written. */
+  readonly component: string;
+  /** Whether an event is tried until it is written or a newer one takes its place, and not only so many times. */
+  readonly keepsTrying: boolean;
   /** Events a second in the long run, and at once after a pause. */
   readonly perSecond: number;
   readonly burst: number;
@@ -134,7 +138,7 @@ export class EventSender {
         }
         if (!this.#isFailing) this.#log('Unable to write event (may retry after sleeping)', event, error);
         this.#isFailing = true;
-        if (tries === MAX_TRIES) {
+        if (tries === MAX_TRIES && !this.#options.keepsTrying) {
           this.#abandon(event, error);
           return;
         }
@@ -149,7 +153,7 @@ export class EventSender {
 
   #postpone(event: CorrelatedEvent, failures: number, error: unknown): void {
     this.#queue.rest(event);
-    if (failures === MAX_FAILURES) {
+    if (failures === MAX_FAILURES && !this.#options.keepsTrying) {
       this.#abandon(event, error);
       return;
     }
@@ -174,8 +178,8 @@ export class EventSender {
         record.isStored = false;
       }
     }
-    const { client, nodeName } = this.#options;
-    const body = toKubeEvent(event, nodeName);
+    const { client, nodeName, component } = this.#options;
+    const body = toKubeEvent(event, nodeName, component);
     try {
       const path = eventsPath(event.object);
       await client.request({ method: 'POST', path, body, timeoutMs: REQUEST_MS, signal });

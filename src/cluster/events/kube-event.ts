@@ -34,7 +34,7 @@ export interface CountedEvent extends ToldEvent {
  * The source of events, in the kubelet's name: field selectors (`source=kubelet`), alerts and dashboards that are written for nodes
  * look for it. Which program a node runs stands in its Node's `kubeletVersion`.
  */
-const EVENT_COMPONENT = 'kubelet';
+export const KUBELET_COMPONENT = 'kubelet';
 /** Events about what lies in no namespace are kept here. */
 const NODE_EVENT_NAMESPACE = 'default';
 const MAX_NAME_LENGTH = 253;
@@ -61,8 +61,8 @@ export function eventName({ name }: EventObject, number: bigint): string {
   return `${kept}-${hash}${suffix}`;
 }
 
-/** The body that makes the event. */
-export function toKubeEvent(event: CountedEvent, nodeName: string): object {
+/** The body that makes the event, in the name of `component`. */
+export function toKubeEvent(event: CountedEvent, nodeName: string, component: string): object {
   const { object, type, reason, message, name, count, firstAtMs, lastAtMs } = event;
   return {
     ...{ apiVersion: 'v1', kind: 'Event' },
@@ -70,8 +70,8 @@ export function toKubeEvent(event: CountedEvent, nodeName: string): object {
     involvedObject: { apiVersion: 'v1', ...object },
     ...{ type, reason, message, count },
     ...{ firstTimestamp: toV1Time(firstAtMs), lastTimestamp: toV1Time(lastAtMs) },
-    source: { component: EVENT_COMPONENT, host: nodeName },
-    ...{ reportingComponent: EVENT_COMPONENT, reportingInstance: nodeName },
+    source: { component, host: nodeName },
+    ...{ reportingComponent: component, reportingInstance: nodeName },
   };
 }
 

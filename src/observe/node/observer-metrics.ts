@@ -14,6 +14,7 @@ import {
   MetricsRegistry,
 } from '#node/telemetry';
 import { type CriClient, EventLoopDelay, type Pleg } from '#watch';
+import { type NodeReporter } from '../cluster/node-reporter.js';
 import { type RuntimeIdentity } from '../runtime/runtime-identity.js';
 import { type ObserverHistory } from './observer-history.js';
 
@@ -50,4 +51,34 @@ export function makeObserverMetrics(options: ObserverMetricsOptions): {
   addRuntimeOperationMetrics(registry, client);
   addHttpServerMetrics(registry);
   return { registry, loopDelay };
+}
+
+/** What became of reports to a cluster, under the names that an agent has for its events. */
+export function addReportMetrics(
+  registry: MetricsRegistry,
+  reporter: Pick<NodeReporter, 'eventStats' | 'conditionStats'>,
+): void {
+  const outcomes = (counts: Readonly<Record<string, number>>) =>
+    Object.entries(counts).map(([outcome, value]) => ({ labels: { outcome }, value }));
+  registry.readCounter(
+    {
+      ...{ name: 'podloop_cluster_events_total', labels: ['outcome'] },
+      help: 'What became of events: created, counted, combined, filtered, folded, overflowed, rejected, abandoned, postponed, nameless.',
+    },
+    () => {
+      const { waiting: _waiting, ...became } = reporter.eventStats;
+      return outcomes({ ...became });
+    },
+  );
+  registry.readGauge(
+    { name: 'podloop_cluster_events_waiting', help: 'Events that wait to be written.' },
+    () => reporter.eventStats.waiting,
+  );
+  registry.readCounter(
+    {
+      ...{ name: 'podloop_node_condition_patches_total', labels: ['outcome'] },
+      help: 'Patches of the condition of the Node: written, failed.',
+    },
+    () => outcomes({ ...reporter.conditionStats }),
+  );
 }

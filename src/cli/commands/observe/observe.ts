@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { getRuntime, resolveAgentOptions, resolveNodeName, SOCKET_NAME } from '#node';
 import { NodeObserver, type ObserveOptions } from '#observe';
+import { PodloopError } from '#base/errors/errors.js';
 import { addAgentFlags, readAgentFlags } from '../../shared/agent-flags.js';
 import { type CliHost } from '../../cli-host.js';
 import { chooseRuntimeEndpoint } from '../../shared/find-runtime-endpoint.js';
@@ -23,6 +24,8 @@ interface ObserveFlags extends KubeletFlags, Readonly<Record<string, unknown>> {
   readonly runtimeEndpoint?: string;
   readonly containerRuntimeEndpoint?: string;
   readonly metricsBindAddress: BindAddress | undefined;
+  readonly kubeconfig?: string;
+  readonly nodeCondition?: string;
   readonly verbosity: number;
   readonly web: boolean;
 }
@@ -37,6 +40,8 @@ It examines the node with the rules of "podloop doctor": every two minutes, and 
 wrong. What they find is in the history, the metrics and the log. Findings make an incident, which has the
 calls and measurements from some minutes before it until three minutes after it: see "podloop incidents".
 
+With --kubeconfig each finding is an Event of the Node as well, so that "kubectl describe node" shows it.
+
 While it runs, "podloop events", "top", "get pods", "logs" and "doctor" work with its socket. After it has
 ended, "podloop events" reads the history in its root folder.
 
@@ -48,7 +53,10 @@ Examples:
   podloop events --pod web --since 24h
 
   # Beside podloop’s own agent, which has the default root folder
-  podloop observe --root-dir /var/lib/podloop-observe`;
+  podloop observe --root-dir /var/lib/podloop-observe
+
+  # In a pod of a DaemonSet, with what it finds in Events and in a condition of the Node
+  podloop observe --kubeconfig in-cluster --node-condition PodloopProblem`;
 
 const DEFAULT_METRICS_ADDRESS = '127.0.0.1:10247';
 
@@ -70,6 +78,15 @@ export function observeCommand(host: CliHost): Command {
     )
     .addOption(webOption())
     .addOption(verbosityOption('Log level, as the kubelet’s -v; 4 is for debugging').default(2))
+    .optionsGroup('Cluster:')
+    .option(
+      '--kubeconfig <file>',
+      'Report findings as Events of the Node with this kubeconfig; "in-cluster" is the service account of the pod',
+    )
+    .option(
+      '--node-condition <type>',
+      'Report critical findings in a condition of the Node of this type, too; needs --kubeconfig',
+    )
     .optionsGroup('Kubelet:');
   return addKubeletFlags(command)
     .addHelpText('after', wrapNotes(HELP))
@@ -96,12 +113,26 @@ async function observe(flags: ObserveFlags, host: CliHost): Promise<void> {
   logger.info('Ended');
 }
 
+/** Undefined where findings are reported to no cluster. */
+function toReport(
+  { kubeconfig, nodeCondition }: ObserveFlags,
+  env: CliHost['env'],
+): ObserveOptions['report'] {
+  if (kubeconfig !== undefined) return { kubeconfig, condition: nodeCondition, environment: env };
+  if (nodeCondition === undefined) return undefined;
+  throw new PodloopError(
+    'OPTION_INVALID',
+    '--node-condition: needs --kubeconfig, too, to reach the API server',
+  );
+}
+
 function toOptions(flags: ObserveFlags, runtimeEndpoint: string, env: CliHost['env']): ObserveOptions {
   const given = resolveAgentOptions(readAgentFlags(flags), {}, machineDefaults(env));
   const { rootDir, socket, podLogsDir, nodeName, journalMaxSizeBytes, journalMaxAgeMs } = given;
   return {
     ...{ runtimeEndpoint, rootDir, socket, podLogsDir, journalMaxSizeBytes, journalMaxAgeMs },
     nodeName: resolveNodeName(nodeName === '' ? undefined : nodeName),
+    report: toReport(flags, env),
     ...{ metricsAddress: flags.metricsBindAddress, healthzUrl: flags.healthzUrl, hostRoot: flags.hostRoot },
     readKubelet: async () => ({
       ...{ urls: flags.kubeletUrl ?? KUBELET_URLS, healthzUrl: flags.healthzUrl },
