@@ -266,6 +266,11 @@ export const COMMANDS: readonly LazyCommand[] = [
     load: async (host) => (await import('./commands/replay/replay.js')).replayCommand(host),
   },
   {
+    name: 'relay',
+    summary: 'Serve a socket of a container runtime that lets only calls through that read',
+    load: async (host) => (await import('./commands/relay/relay.js')).relayCommand(host),
+  },
+  {
     name: 'version',
     summary: 'Show the versions of this program and of the running agent',
     load: async (host) => (await import('./commands/version/show-version.js')).versionCommand(host),
