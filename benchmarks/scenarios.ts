@@ -10,6 +10,8 @@ import { IDLE } from './idle/idle-scenario.js';
 import { CHURN } from './churn/churn-scenario.js';
 import { MICRO } from './micro/micro-scenario.js';
 import { LATENCY } from './latency/latency-scenario.js';
+import { OBSERVE_CHURN } from './observe/observe-churn.js';
+import { OBSERVE } from './observe/observe-scenario.js';
 import { RELAY } from './relay/relay-scenario.js';
 import { RELIST } from './relist/relist-scenario.js';
 import { type Scenario } from './scenario.js';
@@ -29,5 +31,7 @@ export const SCENARIOS: readonly Scenario[] = [
   KUBELET,
   KUBELET_MASS,
   KUBELET_HUNG,
+  OBSERVE,
+  OBSERVE_CHURN,
   CLUSTER,
 ];

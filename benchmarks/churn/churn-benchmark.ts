@@ -10,7 +10,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CriClient, CriRuntime, Pleg } from '#watch';
 import { type PlegOptions } from '../../src/watch/pleg/index.js';
-import { spawnSyntheticRuntime, type SyntheticControl } from '#testing/synthetic-runtime/index.js';
+import { spawnSyntheticRuntime } from '#testing/synthetic-runtime/index.js';
 import { relistEnded } from '#base/channels/pleg-channels.js';
 import { type Progress } from '../progress.js';
 import { type Estimate, median, quantile } from '../stats.js';
@@ -18,6 +18,7 @@ import { DeathLedger, FULL_AFTER_DEATHS } from './death-ledger.js';
 import { MemoryOverTime } from './memory-over-time.js';
 import { OffHeapNumbers } from './off-heap-numbers.js';
 import { floorsOf, slopeOf, type TimedValue } from './slope.js';
+import { SyntheticChurn } from './synthetic-churn.js';
 
 type Mode = NonNullable<PlegOptions['mode']>;
 
@@ -81,9 +82,6 @@ export interface TimedValues {
 }
 
 const TICKS_PER_SECOND = 10;
-/** A container that ended is replaced then, and removed a while later, when everybody has seen it. */
-const RESTART_AFTER_MS = 500;
-const REMOVE_AFTER_MS = 5_000;
 /** For what is not told of yet, and for what may be told of again when it is removed. */
 const LAST_CHANCE_S = 10;
 /** For events to be read by who takes them one by one. */
@@ -122,7 +120,7 @@ async function measureMode(mode: Mode, options: ChurnBenchmarkOptions): Promise<
   const stopListening = relistEnded.subscribe(({ scope, durationMs }) => {
     if (scope === 'all') relists.push(durationMs);
   });
-  const churn = new Churn(synthetic.control, ledger);
+  const churn = new SyntheticChurn(synthetic.control, (killed) => ledger.noteKilled(killed));
   using memory = new MemoryOverTime();
   try {
     const beganMs = performance.now();
@@ -204,40 +202,4 @@ async function sleepUntil(atMs: number, signal: AbortSignal): Promise<void> {
 function shareOf(tick: number, deathsPerSecond: number): number {
   const until = (ticks: number): number => Math.floor((ticks * deathsPerSecond) / TICKS_PER_SECOND);
   return until(tick + 1) - until(tick);
-}
-
-/** Kills containers in turn, replaces them soon and removes them later. */
-class Churn {
-  readonly #control: SyntheticControl;
-  readonly #ledger: DeathLedger;
-  readonly #toRestart: { readonly atMs: number; readonly ids: readonly string[] }[] = [];
-  readonly #toRemove: { readonly atMs: number; readonly ids: readonly string[] }[] = [];
-  /** Running containers, whose turn comes first in front. */
-  readonly #running: string[] = [];
-  #isFilled = false;
-
-  constructor(control: SyntheticControl, ledger: DeathLedger) {
-    this.#control = control;
-    this.#ledger = ledger;
-  }
-
-  async tick(deaths: number): Promise<void> {
-    if (!this.#isFilled) {
-      for (const pod of await this.#control.pods()) this.#running.push(...pod.containers.map(({ id }) => id));
-      this.#isFilled = true;
-    }
-    const nowMs = performance.now();
-    const containerIds = this.#running.splice(0, deaths);
-    const killed = await this.#control.kill({ containerIds });
-    for (const container of killed) this.#ledger.noteKilled(container);
-    const ids = killed.map(({ id }) => id);
-    this.#toRestart.push({ atMs: nowMs + RESTART_AFTER_MS, ids });
-    this.#toRemove.push({ atMs: nowMs + REMOVE_AFTER_MS, ids });
-    while ((this.#toRestart[0]?.atMs ?? Number.POSITIVE_INFINITY) <= nowMs) {
-      const restarted = await this.#control.restart({ containerIds: this.#toRestart.shift()!.ids });
-      this.#running.push(...restarted.map(({ id }) => id));
-    }
-    while ((this.#toRemove[0]?.atMs ?? Number.POSITIVE_INFINITY) <= nowMs)
-      await this.#control.remove({ containerIds: this.#toRemove.shift()!.ids });
-  }
 }
