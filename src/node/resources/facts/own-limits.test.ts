@@ -38,10 +38,12 @@ it('limits the files of a process, and rejects with the reason', async () => {
   const child = spawn('sleep', ['60'], { stdio: 'ignore' });
   try {
     await once(child, 'spawn');
-    await limitOpenFiles(77, child.pid!);
-    const limits = await readFile(`/proc/${child.pid!}/limits`, 'utf8');
+    const { pid = 0 } = child;
+    expect(pid).toBeGreaterThan(0);
+    await limitOpenFiles(77, pid);
+    const limits = await readFile(`/proc/${pid}/limits`, 'utf8');
     expect(limits).toMatch(/^Max open files +77 +77 /m);
-    await expect(limitOpenFiles(2 ** 40, child.pid!)).rejects.toThrow(/prlimit.*(Operation|Invalid)/s);
+    await expect(limitOpenFiles(2 ** 40, pid)).rejects.toThrow(/prlimit.*(Operation|Invalid)/s);
   } finally {
     child.kill('SIGKILL');
   }

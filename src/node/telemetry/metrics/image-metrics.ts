@@ -45,7 +45,7 @@ export interface PullCounts {
 export function addImageMetrics(
   registry: MetricsRegistry,
   counts: () => PullCounts,
-  configHash?: string | undefined,
+  configHash?: string,
 ): void {
   const requests = registry.counter({
     name: 'kubelet_image_manager_ensure_image_requests_total',
