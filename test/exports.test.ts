@@ -59,6 +59,8 @@ describe('the installed package', () => {
 
   it.each(listSubpaths())(
     'exports from %s what its source does, and leaves the process free to end',
+    // The first one loads all sources.
+    { timeout: 300_000 },
     async (subpath) => {
       const names = await installed.node([
         '--input-type=module',

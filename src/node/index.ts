@@ -38,7 +38,6 @@ export {
   runPodDoctor,
   type RuntimeProgress,
 } from './doctor/doctor-run.js';
-export { repositoryOf } from './images/image-name.js';
 export { EmbeddedRuntimeKeeper } from './embedded-runtime-keeper.js';
 export { findRuntime, findRuntimeFault, getRuntime } from './find-runtime.js';
 export { JOURNAL_KINDS, type JournalEntry, readHistoryOnDisk } from './history/history-on-disk.js';

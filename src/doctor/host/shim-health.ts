@@ -15,6 +15,8 @@ const AT_ONCE = 16;
 const CALL_LATE_MS = 10_000;
 /** Of a pod of an API server, or of a file; systemd's names have underscores. */
 const POD_UID = /\bpod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})\b/;
+/** Where a kubelet has what it mounts into each container: its hosts file, its termination log. */
+const POD_FOLDER = /\/pods\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})\//;
 /** More pods than a node has. */
 const MAX_ASKED = 1_000;
 
@@ -116,15 +118,16 @@ function isAtWork(helpers: IllShim['helpers']): boolean {
   return helpers.length > 0 && helpers.every(({ forMs }) => forMs < CALL_LATE_MS);
 }
 
-/** The uid of a shim's pod, as the cgroups of its processes have it. */
+/** The uid of a shim's pod, as the cgroups of its processes have it, or what is mounted for them. */
 async function findPodUid(
   files: HostFiles,
   { pid }: Shim,
   processes: readonly SeenProcess[],
 ): Promise<string | undefined> {
   for (const child of processes.filter(({ parent }) => parent === pid)) {
-    const uid = POD_UID.exec((await files.find(`/proc/${child.pid}/cgroup`)) ?? '')?.[1];
-    if (uid !== undefined) return uid.replaceAll('_', '-');
+    const cgroup = POD_UID.exec((await files.find(`/proc/${child.pid}/cgroup`)) ?? '');
+    const found = cgroup ?? POD_FOLDER.exec((await files.find(`/proc/${child.pid}/mountinfo`)) ?? '');
+    if (found !== null) return found[1]!.replaceAll('_', '-');
   }
   return undefined;
 }

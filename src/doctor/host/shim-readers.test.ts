@@ -197,6 +197,20 @@ describe('shims', () => {
     },
   );
 
+  it('that have lost their bundle are known by what is mounted for their pod, where its cgroup does not say', async () => {
+    await addProcess(20, 'containerd-shim', { state: 'T', wchan: 'do_signal_stop' });
+    for (const pid of [32, 33]) {
+      await addProcess(pid, 'app', { parent: 20 });
+      await write(`proc/${pid}/cgroup`, `0::/k8s.io/${ID}\n`);
+    }
+    const uid = '0b8d4f5e-1111-2222-3333-444455556666';
+    const line = `36 35 254:0 /var/lib/kubelet/pods/${uid}/etc-hosts /etc/hosts rw - ext4 /dev/vda rw\n`;
+    await write('proc/33/mountinfo', line);
+    const scan = await readProcesses(files);
+    const [ill] = await findIllShims(files, [SHIM], { before: scan, after: scan }, new Map(), 60_000);
+    expect(ill?.podUid).toBe(uid);
+  });
+
   it('that have a call under way are at work, unless something below them lasts', async () => {
     await addProcess(20, 'containerd-shim');
     await addProcess(30, 'runc', { parent: 20, startTicks: 5_500 });

@@ -1,6 +1,6 @@
 import { matchesWildcards } from '#base/text/matches-wildcards.js';
 import { type RegistryLogin } from './docker-config.js';
-import { repositoryOf } from './image-name.js';
+import { repositoryOf } from '#kube/container/image-name.js';
 
 /** A login, or a stand-in for one, and the place that it is for. */
 export type PlacedLogin<Login = RegistryLogin> = readonly [place: string, login: Login];

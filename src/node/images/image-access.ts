@@ -3,7 +3,7 @@ import { isOutcomeUnknown } from '../runtime/unsettled-changes.js';
 import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
 import { imageAccessJudged } from '#base/channels/image-channels.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
-import { repositoryOf } from './image-name.js';
+import { repositoryOf } from '#kube/container/image-name.js';
 import { type AccessVerdict, judgeAccess } from './judge-access.js';
 import { type PullCredential } from './pull-logins.js';
 import { type PullRecords } from './pull-records.js';

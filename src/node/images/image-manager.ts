@@ -26,7 +26,7 @@ import { publishTo, type Publisher } from '#base/channels/publishing-channel.js'
 import { imagePullEnded, imageRequested } from '#base/channels/image-channels.js';
 
 import { type ImageAccess } from './image-access.js';
-import { withDefaultTag } from './image-name.js';
+import { withDefaultTag } from '#kube/container/image-name.js';
 import { type CredentialProviders } from './providers/credential-providers.js';
 import { PullBackoff, type PullBackoffOptions } from './pull-backoff.js';
 import { type PullCredential, pullLoginsOf } from './pull-logins.js';

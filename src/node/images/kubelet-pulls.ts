@@ -25,7 +25,7 @@ import { dirname, join } from 'node:path';
 import { isRecord } from '#base/text/is-record.js';
 import { type Logger } from '#base/log/logger.js';
 import { namesIn } from '#base/fs/names-in.js';
-import { repositoryOf } from './image-name.js';
+import { repositoryOf } from '#kube/container/image-name.js';
 import { keyOf } from './pull-record-files.js';
 import { type PulledNames, type UsedLogin, withOthers } from './pulled-names.js';
 

@@ -25,7 +25,7 @@ import { type Clock } from '#base/time/clock.js';
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { type Mutex } from '#base/async/mutex.js';
-import { fullNameOf } from './image-name.js';
+import { fullNameOf } from '#kube/container/image-name.js';
 import {
   type KeptBeginning,
   keyOf,

@@ -10,7 +10,7 @@ import { withinTime } from '#base/async/within-time.js';
 import { type Clock } from '#base/time/clock.js';
 import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
 import { type PodRef } from '#kube/pod/pod-ref.js';
-import { fullNameOf } from './image-name.js';
+import { fullNameOf } from '#kube/container/image-name.js';
 
 /** A pull of the runtime, in bytes of each layer as they are stored. */
 export interface RuntimePull {

@@ -31,7 +31,7 @@ import { type Clock } from '#base/time/clock.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { Mutex } from '#base/async/mutex.js';
 import { type RegistryLogin } from './docker-config.js';
-import { repositoryOf } from './image-name.js';
+import { repositoryOf } from '#kube/container/image-name.js';
 import { type KubeletPulls } from './kubelet-pulls.js';
 import { type BegunPull, PullBeginnings } from './pull-beginnings.js';
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { repositoryOf } from './image-name.js';
+import { repositoryOf } from '#kube/container/image-name.js';
 import { findAllowlistProblem, isAllowlisted } from './verification-policy.js';
 
 describe('an entry of the list of images that are not verified', () => {

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { isBareName, repositoryOf } from './image-name.js';
+import { isBareName, repositoryOf } from '#kube/container/image-name.js';
 
 /** The values of `imagePullCredentialsVerificationPolicy`. */
 export const VERIFICATION_POLICIES = [

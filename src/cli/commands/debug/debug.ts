@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { repositoryOf } from '#node';
+import { repositoryOf } from '#kube/container/image-name.js';
 import { type ContainerStatusObject, type KubeObject, type PodObject } from '#kube/columns/kube-object.js';
 import { randomSuffix } from '#base/text/random-suffix.js';
 import { type CliHost } from '../../cli-host.js';

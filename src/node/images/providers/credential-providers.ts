@@ -25,7 +25,7 @@ import { parseGoDuration } from '#base/time/go-duration.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type RegistryLogin } from '../docker-config.js';
 import { findLogins, matchesPlace, type PlacedLogin } from '../find-logins.js';
-import { repositoryOf } from '../image-name.js';
+import { repositoryOf } from '#kube/container/image-name.js';
 import { type PullCredential } from '../pull-logins.js';
 import { type CredentialProvider, type TokenAttributes } from './provider-config.js';
 
