@@ -16,8 +16,8 @@ import { PodloopProcess, runPodloop } from './podloop-process.js';
 import { untilNobodyNames } from './processes-naming.js';
 
 const isRoot = process.getuid?.() === 0;
-const LIMIT = { timeout: patiently(60_000), interval: 300 };
-const TEST = { timeout: patiently(120_000) };
+const LIMIT = { timeout: patiently(150_000), interval: 300 };
+const TEST = { timeout: patiently(300_000) };
 /** The real one, which the tests of clusters have. */
 const KUBECTL = join(process.env['KUBEBUILDER_ASSETS'] ?? '/nowhere', 'kubectl');
 const IMAGE = 'podloop.local/host';
@@ -80,13 +80,13 @@ describe.runIf(isRoot)('podloop debug', () => {
       const { stdout } = await podloop(['get', 'pods', '--no-headers']);
       expect(stdout.match(/ 1\/1 +Running /g)).toHaveLength(3);
     }, LIMIT);
-  }, patiently(90_000));
+  }, patiently(200_000));
 
   afterAll(async () => {
     await agent.end('SIGTERM');
     await untilNobodyNames(folder);
     await rm(folder, { recursive: true });
-  }, patiently(60_000));
+  }, patiently(120_000));
 
   it('shows the processes of the targeted container of a pod in a file with others', TEST, async () => {
     const script = 'tr "\\0" " " </proc/1/cmdline; echo; sleep 1000';

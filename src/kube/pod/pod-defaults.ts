@@ -91,6 +91,11 @@ function isLatest(image: string): boolean {
   return tag === undefined ? digest === undefined : tag === 'latest';
 }
 
+/** Whether registries accept the name of an image. */
+export function isImageName(image: string): boolean {
+  return REFERENCE.test(image);
+}
+
 const DEFAULT_HOST = 'docker.io/library/';
 const MAX_NAME_LENGTH = 255;
 const HOST =

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { repositoryOf } from '#kube/container/image-name.js';
+import { isImageName } from '#kube/pod/pod-defaults.js';
 import { type ContainerStatusObject, type KubeObject, type PodObject } from '#kube/columns/kube-object.js';
 import { randomSuffix } from '#base/text/random-suffix.js';
 import { type CliHost } from '../../cli-host.js';
@@ -125,7 +125,7 @@ function checkFlags(flags: DebugFlags, pods: readonly string[]): void {
   const wrong = env.find((each) => !/^[^=]+=/.test(each));
   if (wrong !== undefined) throw failure(`invalid env: ${wrong}`);
   if (image === '') throw failure('you must specify --image when not using --copy-to.');
-  if (repositoryOf(image) === undefined)
+  if (!isImageName(image))
     throw failure(`invalid image name ${JSON.stringify(image)}: invalid reference format`);
   if (pods.length === 0) throw failure('NAME is required for debug');
   if (pods.length > 1)
