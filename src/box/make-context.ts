@@ -14,6 +14,7 @@ import { type ContainerHost } from './container/container-host.js';
 import { EventHub } from './pods/event-hub.js';
 import { findTools, TOOL_PATH } from './process/find-tools.js';
 import { ImageStore } from './images/image-store.js';
+import { type ImageVerifierOptions, ImageVerifiers } from './images/image-verifiers.js';
 import { detectIsolation, type IsolationChoice } from './isolation/detect-isolation.js';
 import { NanoClock } from './nano-clock.js';
 import { NamespaceConnector } from './network/namespace-connector.js';
@@ -46,6 +47,8 @@ export interface PartChoices {
   readonly streamingPort?: number;
   /** How registries of images are reached (default: none is asked). */
   readonly registry?: RegistryOptions;
+  /** Programs that have to agree to each pull (default: none, so that no signature is checked). */
+  readonly imageVerifiers?: ImageVerifierOptions | undefined;
   /** How many events wait for one reader of GetContainerEvents before it is dropped (default: 1000). */
   readonly eventQueueCapacity?: number;
 }
@@ -61,7 +64,8 @@ export interface ContextOptions extends PartChoices {
 
 /** See the module's description. Throws PLATFORM_UNSUPPORTED or OPTION_INVALID. */
 export async function makeContext(options: ContextOptions): Promise<RpcContext> {
-  const { rootDir, imageDirs, registry, clock, logger } = options;
+  const { rootDir, imageDirs, registry, imageVerifiers, clock, logger } = options;
+  const verifiers = imageVerifiers && (await ImageVerifiers.open({ ...imageVerifiers, clock, logger }));
   const time = new NanoClock(clock);
   const hub = new EventHub({ readerCapacity: options.eventQueueCapacity });
   const script = join(rootDir, 'supervisor.sh');
@@ -69,7 +73,7 @@ export async function makeContext(options: ContextOptions): Promise<RpcContext> 
   // Running supervisors read the script as they go: the old file stays theirs, the name gets a new one.
   await writeIfOther(script, SUPERVISOR_SCRIPT);
   const processes = new ProcessTable({ clock });
-  const images = await ImageStore.open({ rootDir, imageDirs, registry, logger, clock });
+  const images = await ImageStore.open({ rootDir, imageDirs, registry, verifiers, logger, clock });
   const cgroups = await Cgroups.detect({ prefix: toCgroupPrefix(rootDir), logger, clock });
   const { network, isolation, tools } = await makeWalls(options).catch(async (error: unknown) => {
     await images.close();
@@ -109,7 +113,10 @@ export async function makeContext(options: ContextOptions): Promise<RpcContext> 
   );
   return {
     ...{ streaming, connector, version },
-    choices: { isolation: options.isolation ?? 'auto', network: options.network ?? 'auto', imageDirs },
+    choices: {
+      ...{ isolation: options.isolation ?? 'auto', network: options.network ?? 'auto', imageDirs },
+      imageVerifierDirs: imageVerifiers === undefined ? [] : [imageVerifiers.binDir],
+    },
     ...{ pods, images, cgroups, stats, events, hub, isolation, parts, network, clock, time, logger, rootDir },
   };
 }

@@ -2,6 +2,7 @@ import { type Channels } from '#base/channels/publishing-channel.js';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CriClient, probeEndpoint } from '#watch';
+import { PodloopError } from '#base/errors/errors.js';
 import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { EmbeddedRuntimeKeeper } from './embedded-runtime-keeper.js';
@@ -11,6 +12,9 @@ import { logRuntimeDifferences } from './telemetry/reports/log-runtime-differenc
 
 /** The word for the embedded runtime in place of an endpoint. */
 export const EMBEDDED_RUNTIME = 'embedded';
+
+/** A check that does not take place is no option to ignore. */
+const VERIFIERS = '--image-verifier-bin-dir';
 
 /** How a node agent finds or starts its runtime. */
 export interface AgentRuntimeOptions {
@@ -47,7 +51,8 @@ export interface AgentRuntime {
 /**
  * Finds the runtime, starts an embedded one if necessary, and checks that it speaks CRI v1.
  *
- * Rejects with an ENDPOINT_… error, or with CRI_UNAVAILABLE when an embedded one does not start.
+ * Rejects with an ENDPOINT_… error, with CRI_UNAVAILABLE when an embedded one does not start, or with OPTION_INVALID for
+ * a flag that the runtime cannot follow.
  */
 export async function connectAgentRuntime(
   options: AgentRuntimeOptions,
@@ -55,6 +60,11 @@ export async function connectAgentRuntime(
 ): Promise<AgentRuntime> {
   const { clock, logger, timeoutMs, runtimeEndpoint, runtimeFlags: flags, version, channels } = options;
   const found = runtimeEndpoint === EMBEDDED_RUNTIME ? undefined : await findRuntime(runtimeEndpoint);
+  if (found !== undefined && flags.includes(VERIFIERS))
+    throw new PodloopError(
+      'OPTION_INVALID',
+      `${VERIFIERS} is for the embedded runtime, and ${found} would not ask the verifiers: name them in its own configuration`,
+    );
   let keeper: EmbeddedRuntimeKeeper | undefined;
   if (found === undefined) keeper = await startEmbedded(options, signal);
   const url = found ?? keeper!.endpoint;

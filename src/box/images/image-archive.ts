@@ -115,7 +115,8 @@ export class ImageArchive {
       const why = faults.length === 0 ? '' : `: ${messageOf(faults[0])}`;
       throw refused(`the archive has no image ${digest}${why}`);
     }
-    const { manifest, configText, id, target, layers } = found;
+    const { manifest, configText, id, layers } = found;
+    const target = found.target.digest;
     onFound(layers);
     lease.add(manifest.descriptor.digest);
     await blobs.put(manifest.descriptor.digest, manifest.text);

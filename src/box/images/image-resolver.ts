@@ -20,8 +20,8 @@ import { rankPlatform, toPlatformText } from './platform.js';
 export interface ResolvedImage {
   /** Those that its layout gives to what its name points to. */
   readonly names: readonly string[];
-  /** What its name points to: the digest of a manifest, or of an index that has it for several platforms. */
-  readonly target: string;
+  /** What its name points to: a manifest, or an index that has it for several platforms. */
+  readonly target: Descriptor;
   /** The digest of the config: the id of the image. */
   readonly id: string;
   readonly configText: string;
@@ -39,7 +39,7 @@ export interface ResolvedImage {
 export type Wanted = { readonly name: string } | { readonly digest: string };
 
 interface Candidate {
-  readonly target: string;
+  readonly target: Descriptor;
   readonly descriptor: Descriptor;
   readonly manifest: ImageManifest;
   readonly platform: Platform;
@@ -180,7 +180,7 @@ async function toCandidate(
 ): Promise<Candidate> {
   const manifest = parseManifest(text, `the manifest ${descriptor.digest}`);
   const platform = descriptor.platform ?? (await readConfig(layout, manifest)).config.platform;
-  return { target: target.digest, descriptor, manifest, platform };
+  return { target, descriptor, manifest, platform };
 }
 
 function choose(
@@ -211,7 +211,7 @@ async function toResolved(
     throw refused(`the image has ${layers.length} layers, and its config speaks of ${config.diffIds.length}`);
   const size = [descriptor, manifest.config, ...layers].reduce((total, each) => total + each.size, 0);
   return {
-    names: layout.entries.find((entry) => entry.descriptor.digest === target)?.names ?? [],
+    names: layout.entries.find((entry) => entry.descriptor.digest === target.digest)?.names ?? [],
     target,
     id: manifest.config.digest,
     configText: text,

@@ -49,6 +49,7 @@ import {
 import { type ResolvedImage } from './image-resolver.js';
 import { toPlatform } from './platform.js';
 import { ImageSearch } from './image-search.js';
+import { type ImageVerifiers } from './image-verifiers.js';
 import { isDigest } from './archive/digest.js';
 import { type ImageConfig, type Platform } from './archive/oci-documents.js';
 import { OverlayProbe } from './overlay-probe.js';
@@ -65,6 +66,8 @@ export interface ImageStoreOptions {
   readonly imageDirs: readonly string[];
   /** How registries are reached (default: none is asked). */
   readonly registry?: RegistryOptions | undefined;
+  /** Asked at each pull (default: nobody is). */
+  readonly verifiers?: Pick<ImageVerifiers, 'verify'> | undefined;
   readonly logger: Logger;
   readonly clock: Clock;
   /** Whether to unpack as root does, with owners and devices (default: whether this process is root). */
@@ -109,6 +112,7 @@ interface PullUnderWay {
 interface Parts {
   readonly search: ImageSearch;
   readonly registries: RegistryClient | undefined;
+  readonly verifiers: ImageStoreOptions['verifiers'];
   readonly blobs: BlobStore;
   readonly trash: Trash;
   readonly chains: ChainStore;
@@ -151,7 +155,7 @@ export class ImageStore {
       logger,
     });
     const blobs = await BlobStore.open({ folder: at('blobs'), limits, clock });
-    const { registry } = options;
+    const { registry, verifiers } = options;
     const registries = registry && new RegistryClient({ ...registry, clock, logger });
     const search = new ImageSearch({ imageDirs, logger });
     const meter = new UsageMeter({ clock });
@@ -161,6 +165,7 @@ export class ImageStore {
     const parts = {
       search,
       registries,
+      verifiers,
       blobs,
       trash,
       chains,
@@ -198,7 +203,7 @@ export class ImageStore {
    *
    * Throws NOT_FOUND, which says what was searched, INVALID_ARGUMENT for what is no reference, FAILED_PRECONDITION
    * where a digest is wrong, UNIMPLEMENTED for formats that are not supported, RESOURCE_EXHAUSTED where the image is
-   * too large, and UNKNOWN for a damaged one, or a registry that does not answer.
+   * too large, and UNKNOWN for a damaged one, a registry that does not answer, or a verifier that refuses.
    */
   async pull(reference: string, signal: AbortSignal, choices: PullChoices = {}): Promise<Image> {
     const parsed = isDigest(reference) ? undefined : parseReference(reference);
@@ -210,6 +215,8 @@ export class ImageStore {
     this.#pulls.add(pull);
     try {
       const found = await this.#find(name, parsed, { login, lease, platform, signal });
+      // Its documents are here, none of its layers is.
+      await this.#parts.verifiers?.verify(name, found.target, signal);
       pull.layers = found.layers;
       onFound?.(() => this.#progressOf(found.layers));
       return await this.#unpack(found, referencesFor(found, parsed?.name, parsed?.tag), signal);

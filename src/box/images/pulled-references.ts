@@ -7,9 +7,12 @@ export function referencesFor(
   name: string | undefined,
   tag: string | undefined,
 ): string[] {
-  const { names, target } = found;
-  if (name !== undefined) return [...(tag === undefined ? [] : [`${name}:${tag}`]), `${name}@${target}`];
-  return names.map((each) => `${parseReference(each).name}@${target}`);
+  const {
+    names,
+    target: { digest },
+  } = found;
+  if (name !== undefined) return [...(tag === undefined ? [] : [`${name}:${tag}`]), `${name}@${digest}`];
+  return names.map((each) => `${parseReference(each).name}@${digest}`);
 }
 
 /**

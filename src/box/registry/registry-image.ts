@@ -56,7 +56,7 @@ export async function resolveFromRegistry(
   const downloads = new LayerDownloads(layers, pull);
   return {
     names: [],
-    target: target.descriptor.digest,
+    target: target.descriptor,
     id: manifest.config.digest,
     configText,
     config,

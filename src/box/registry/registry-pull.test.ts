@@ -13,6 +13,7 @@ import { type Image } from '#watch/messages';
 import { SILENT_LOGGER } from '#base/log/logger.js';
 import { sha256Of } from '../images/archive/digest.js';
 import { ImageStore } from '../images/image-store.js';
+import { type ImageVerifiers } from '../images/image-verifiers.js';
 import { type Login } from './docker-logins.js';
 
 const NEVER = new AbortController().signal;
@@ -39,9 +40,13 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-function openStore(environment: Record<string, string> = {}): Promise<ImageStore> {
+function openStore(
+  environment: Record<string, string> = {},
+  verify?: ImageVerifiers['verify'],
+): Promise<ImageStore> {
   return ImageStore.open({
     ...{ rootDir: join(folder, 'root'), imageDirs: [], logger: SILENT_LOGGER, clock },
+    verifiers: verify && { verify },
     registry: { configFolders: [join(folder, 'certs.d')], environment: { HOME: folder, ...environment } },
   });
 }
@@ -169,6 +174,28 @@ describe('a pull', () => {
       return true;
     });
     await expect(pull('app:1', undefined, leaves.signal)).rejects.toThrow('left');
+  });
+
+  it('asks the verifiers by name and digest before a layer is fetched, each time, and takes no for an answer', async () => {
+    const { id, manifest } = add();
+    const index = registry.layout.addIndex([{ ...manifest, platform: toPlatform(process.arch) }]);
+    registry.tag('app:1', index);
+    const asked: unknown[] = [];
+    const answers = ['no', 'yes', 'no'];
+    await store.close();
+    store = await openStore({}, (name, { digest, size }) => {
+      asked.push([name, digest, size]);
+      return answers.shift() === 'yes' ? Promise.resolve() : Promise.reject(new Error('not signed'));
+    });
+    await expect(pull()).rejects.toThrow('not signed');
+    // The config, to know what it is.
+    expect(registry.count('/blobs/')).toBe(1);
+    expect(store.find(`${registry.host}/app:1`)).toBeUndefined();
+    expect((await pull()).id).toBe(id);
+    await expect(pull()).rejects.toThrow('not signed');
+    expect(asked[0]).toEqual([`${registry.host}/app:1`, index.digest, index.size]);
+    expect(asked).toHaveLength(3);
+    expect(store.find(`${registry.host}/app:1`)?.id).toBe(id);
   });
 
   it('removes the blobs of an image with it, and leaves those that others have', async () => {

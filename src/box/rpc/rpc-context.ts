@@ -42,4 +42,6 @@ export interface RuntimeChoices {
   readonly isolation: string;
   readonly network: string;
   readonly imageDirs: readonly string[];
+  /** One at most. */
+  readonly imageVerifierDirs: readonly string[];
 }

@@ -18,6 +18,11 @@ import { type AgentScreen } from '../../shared/screen/agent-screen.js';
 import { type CliHost } from '../../cli-host.js';
 import { packageVersion } from '../../package-version.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
+import {
+  type ImageVerifierFlags,
+  imageVerifierOptions,
+  toRuntimeFlags,
+} from '../../shared/image-verifier-flags.js';
 import { createLog, verbosityOption } from '../../shared/log/log-output.js';
 import { claimSharedFolder, SHARED_ROOT_DIR } from '../../shared/own-root-dir.js';
 import { howToEnd } from '../../shared/agents/agent-places.js';
@@ -27,7 +32,7 @@ import { resolveRunOptions } from './run-options.js';
 import { runForSystemd } from './run-for-systemd.js';
 import { wrapNotes } from '../../help-layout.js';
 
-interface RunFlags extends Readonly<Record<string, unknown>> {
+interface RunFlags extends Readonly<Record<string, unknown>>, ImageVerifierFlags {
   readonly config?: string;
   readonly kubeconfig?: string;
   readonly imageDir?: readonly string[];
@@ -80,6 +85,7 @@ export function runCommand(host: CliHost): Command {
       ).helpGroup(toHeading('Common flags')),
     );
   addAgentFlags(command, { machine: machineDefaults(host.env) });
+  for (const option of imageVerifierOptions(toHeading('Container runtime'))) command.addOption(option);
   return command
     .addOption(
       new Option(
@@ -177,7 +183,11 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
   const registry = configFolders === undefined ? [] : ['--registry-config-path', configFolders.join(':')];
   const { podCidr, kubeconfig } = options;
   const range = podCidr === '' || kubeconfig !== '' ? [] : ['--pod-cidr', podCidr];
-  const runtimeFlags = ['--isolation', isolation, '--network', network, ...range, ...images, ...registry];
+  const verifiers = toRuntimeFlags(flags);
+  const runtimeFlags = [
+    ...['--isolation', isolation, '--network', network],
+    ...[...range, ...images, ...registry, ...verifiers],
+  ];
   let end: AgentEnd | undefined;
   let left: readonly string[] = [];
   try {

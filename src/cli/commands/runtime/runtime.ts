@@ -6,10 +6,15 @@ import { type FolderLock } from '#base/fs/folder-lock.js';
 import { findSystemdNotifier } from '#base/proc/systemd-notifier.js';
 import { untilAborted } from '#base/async/until-aborted.js';
 import { type CliHost } from '../../cli-host.js';
+import {
+  type ImageVerifierFlags,
+  imageVerifierOptions,
+  readImageVerifiers,
+} from '../../shared/image-verifier-flags.js';
 import { createLogger, verbosityOption } from '../../shared/log/log-output.js';
 import { wrapNotes } from '../../help-layout.js';
 
-interface RuntimeFlags {
+interface RuntimeFlags extends ImageVerifierFlags {
   readonly listen: string;
   readonly root: string;
   readonly imageDir: readonly string[];
@@ -35,12 +40,15 @@ Examples:
   # A CRI runtime for agents and tests
   podloop runtime --listen unix:///run/podloop/cri.sock --root /var/lib/podloop/runtime
 
+  # Pull only what every program in a folder agrees to
+  podloop runtime --image-verifier-bin-dir /opt/podloop/verifiers
+
   # One that belongs to the process that starts it, pods included
   podloop runtime --listen unix:///tmp/demo/cri.sock --root /tmp/demo/root --exit-with-parent $$ --stop-pods`;
 
 /** `podloop runtime`: the embedded CRI runtime as a process of its own. */
 export function runtimeCommand(host: CliHost): Command {
-  return new Command('runtime')
+  const command = new Command('runtime')
     .description(
       'Run the embedded container runtime: pods as processes of this machine, behind a CRI socket.',
     )
@@ -56,7 +64,9 @@ export function runtimeCommand(host: CliHost): Command {
       '--registry-config-path <folders>',
       'Folders with mirrors and certificates of registries, in containerd’s layout, separated by colons',
       '/etc/containerd/certs.d:/etc/docker/certs.d',
-    )
+    );
+  for (const option of imageVerifierOptions('Image verifiers:')) command.addOption(option);
+  return command
     .addOption(
       new Option('--isolation <kind>', 'How containers are isolated')
         .choices(['auto', 'namespaces', 'none'])
@@ -104,7 +114,10 @@ async function serve(flags: RuntimeFlags, host: CliHost): Promise<void> {
     configFolders: configFolders.map((folder) => resolve(folder)),
     environment: host.env,
   };
-  const runtime = await EmbeddedRuntime.start({ ...flags, rootDir, imageDirs, registry, clock, logger });
+  const verifiers = readImageVerifiers(flags);
+  const imageVerifiers = verifiers && { ...verifiers, environment: host.env };
+  const parts = { rootDir, imageDirs, registry, imageVerifiers };
+  const runtime = await EmbeddedRuntime.start({ ...flags, ...parts, clock, logger });
   logger.info('Listening', { endpoint: runtime.endpoint, root: flags.root, pods: runtime.podCount });
   logger.info('Isolation', { is: runtime.isolationNotice });
   if (runtime.networkNotice !== '') logger.info('Network', { is: runtime.networkNotice });

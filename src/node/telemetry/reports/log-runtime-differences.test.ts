@@ -5,7 +5,7 @@ import { findRuntimeDifferences, logRuntimeDifferences } from './log-runtime-dif
 
 const TOLD = {
   ...{ version: '1.0.0', pid: 4_711 },
-  startedWith: { isolation: 'auto', network: 'host', imageDirs: ['/a', '/b'] },
+  startedWith: { isolation: 'auto', network: 'host', imageDirs: ['/a', '/b'], imageVerifierDirs: [] },
 };
 const FLAGS = ['--isolation', 'auto', '--network', 'host', '--image-dir', '/a', '--image-dir', '/b'];
 

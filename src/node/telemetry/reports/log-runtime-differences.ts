@@ -21,6 +21,7 @@ const COMPARED = {
   '--isolation': { choice: 'isolation', usual: ['auto'] },
   '--network': { choice: 'network', usual: ['auto'] },
   '--image-dir': { choice: 'imageDirs', usual: [] },
+  '--image-verifier-bin-dir': { choice: 'imageVerifierDirs', usual: [] },
 } as const;
 
 /**
