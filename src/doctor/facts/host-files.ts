@@ -1,13 +1,21 @@
 import { setMaxListeners } from 'node:events';
-import { type Stats, type StatsFs } from 'node:fs';
+import { readFileSync, type Stats, type StatsFs } from 'node:fs';
 import { readdir, readFile, readlink, realpath, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock } from '#base/time/clock.js';
 import { abortable } from '#base/async/abortable.js';
 import { linkAbort } from '#base/async/linked-abort.js';
 
 /** A file that takes longer to be read is on a disk that hangs. */
 const READ_LIMIT_MS = 5_000;
+/**
+ * What the kernel answers from memory whatever state a process is in; unlike `cmdline`, which waits for a process that holds
+ * its memory locked. Read on the spot it costs a fifth of four ways through Node's threads, and an observer reads hundreds.
+ */
+const INSTANT = /^\/proc\/(?:\d+\/(?:task\/\d+\/)?stat|pressure\/\w+|uptime|loadavg|meminfo)$/;
+/** Of these, as many are read in one turn of the loop: a millisecond or two. */
+const READS_PER_TURN = 64;
 /** As many links as the kernel follows. */
 const MAX_LINKS = 40;
 
@@ -45,6 +53,7 @@ export class HostFiles {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
   readonly #silentPaths: SilentPaths;
+  #instantReads = 0;
 
   constructor(options: HostFilesOptions) {
     this.#silentPaths = options.silentPaths ?? new Map<string, number>();
@@ -68,6 +77,12 @@ export class HostFiles {
   }
 
   async read(path: string): Promise<string> {
+    if (INSTANT.test(path)) {
+      this.#instantReads++;
+      if (this.#instantReads % READS_PER_TURN === 0) await nextTurn();
+      this.#signal.throwIfAborted();
+      return readFileSync(join(this.root, path), 'utf8');
+    }
     return await this.#use(path, async (here) => readFile(here, 'utf8'));
   }
 
