@@ -1,5 +1,5 @@
 // The page of `podloop web`, as it lies beside the program: one script, one style sheet, compressed. Browsers take brotli, and
-// `src/cli/commands/web/page-files.ts` decompresses for who does not.
+// `src/cli/shared/page/page-files.ts` decompresses for who does not.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
@@ -20,7 +20,11 @@ export async function bundlePage() {
     input: path.join(SOURCES, 'main.tsx'),
     platform: 'browser',
     tsconfig: path.join(SOURCES, 'tsconfig.json'),
-    resolve: { extensionAlias: { '.js': ['.ts', '.tsx', '.js'] } },
+    // Of the sources, whether they were compiled or not.
+    resolve: {
+      conditionNames: ['podloop-source', 'browser', 'import', 'module', 'default'],
+      extensionAlias: { '.js': ['.ts', '.tsx', '.js'] },
+    },
   });
   const { output } = await build.generate({
     format: 'esm',

@@ -35,6 +35,7 @@ export {
   type MetaFrame,
 } from './recording-format.js';
 export { type RecordedPod } from './recorded-pods.js';
+export { readRecordingEvents, type RecordingEvent, type RecordingEvents } from './recording-events.js';
 export { type CallSummary, type RecordingSummary, summarizeRecording } from './recording-summary.js';
 export { type AtEnd } from './replay/replay-clock.js';
 export { ReplayServer, type ReplayServerOptions } from './replay/replay-server.js';

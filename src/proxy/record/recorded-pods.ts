@@ -1,7 +1,8 @@
 import { ListContainersResponse, ListPodSandboxResponse } from '#watch/messages';
 import { ifReadable, readString } from '#base/wire/protobuf-fields.js';
 import { SliceYielder } from '#base/async/slices.js';
-import { findPodOfRequest, type RecordedPod } from './pod-of-request.js';
+import { kindOf, subjectOfRead } from './method-kinds.js';
+import { findPodOfRequest, namesItsPod, type RecordedPod } from './pod-of-request.js';
 import { type RecordingFile } from './recording-file.js';
 import { type RecordedCall } from './replay/timeline.js';
 
@@ -12,6 +13,17 @@ const LISTS_PER_SLICE = 5;
 /** What is made between two lists, and gone in the second, is in no list. */
 const MAKES = new Set(['RunPodSandbox', 'CreateContainer']);
 const MAX_MADE = 100_000;
+
+/** Changes whose first field is not the id of what they are about. */
+const OF_NO_ID = new Set(['RunPodSandbox', 'PullImage', 'RemoveImage', 'UpdateRuntimeConfig']);
+
+/** What a call is about. */
+export interface CallSubject {
+  /** The container or sandbox; empty when it is about none. */
+  readonly subject: string;
+  /** The pod that it belongs to, if that is known. */
+  readonly pod: RecordedPod | undefined;
+}
 
 /**
  * The pods that were ever listed in a recording, and to which pod ids of containers and sandboxes belong, as lists and the
@@ -69,6 +81,12 @@ export class RecordedPods {
     return this.#podOfSandbox.get(this.#sandboxOfContainer.get(id) ?? id);
   }
 
+  /** What a call is about: the pod that its request names, or the one of its container or sandbox. */
+  async findOfCall(file: RecordingFile, call: RecordedCall): Promise<CallSubject> {
+    const subject = await subjectOf(file, call);
+    return { subject, pod: (await podNamedBy(file, call)) ?? this.findById(subject) };
+  }
+
   #learnSandboxes(list: Buffer): void {
     for (const { id, metadata } of ListPodSandboxResponse.decode(list).items) {
       if (metadata === undefined || this.#podOfSandbox.size >= MAX_PODS) continue;
@@ -101,8 +119,30 @@ export class RecordedPods {
   }
 }
 
+/** The pod that the request itself names. */
+async function podNamedBy(
+  file: RecordingFile,
+  { method, request }: RecordedCall,
+): Promise<RecordedPod | undefined> {
+  if (request === undefined || !namesItsPod(method)) return undefined;
+  return findPodOfRequest(method, await file.readBlob(request));
+}
+
+/** The container or sandbox that a call is about; of RunPodSandbox the one that it made. */
+async function subjectOf(
+  file: RecordingFile,
+  { method, request, messages: [answer] }: RecordedCall,
+): Promise<string> {
+  if (method.name === 'RunPodSandbox' && answer !== undefined) return await readId(file, answer.blob);
+  const kind = kindOf(method);
+  const isRead = kind === 'read' && subjectOfRead(method) === 'id';
+  const isOfOne = kind === 'status' || kind === 'stream' || (kind === 'change' && !OF_NO_ID.has(method.name));
+  if (request === undefined || !(isRead || isOfOne)) return '';
+  return await readId(file, request);
+}
+
 /** The first field of a message, where the id is of what it is about; empty when it cannot be read. */
-export async function readId(file: RecordingFile, blob: number): Promise<string> {
+async function readId(file: RecordingFile, blob: number): Promise<string> {
   const message = await file.readBlob(blob);
   return ifReadable(() => readString(message, 1)) ?? '';
 }

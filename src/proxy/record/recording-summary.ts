@@ -1,8 +1,6 @@
 import { GRPC_STATUS_NAMES } from '../relay/index.js';
 import { RecordingFile } from './recording-file.js';
-import { kindOf, subjectOfRead } from './method-kinds.js';
-import { findPodOfRequest, namesItsPod } from './pod-of-request.js';
-import { readId, type RecordedPod, RecordedPods } from './recorded-pods.js';
+import { type RecordedPod, RecordedPods } from './recorded-pods.js';
 import { type RecordedCall, Timeline } from './replay/timeline.js';
 
 /** A summary of a recording, for finding out what was wrong. Durations are in milliseconds. */
@@ -77,8 +75,7 @@ export async function summarizeRecording(path: string, signal?: AbortSignal): Pr
     const longest = [...some].sort((one, other) => durationOf(other) - durationOf(one));
     return Promise.all(
       longest.slice(0, MAX_LISTED_CALLS).map(async (call) => {
-        const subject = await subjectOf(file, call);
-        const pod = (await podNamedBy(file, call)) ?? pods.findById(subject);
+        const { subject, pod } = await pods.findOfCall(file, call);
         return {
           ...{ method: call.method.name, subject },
           pod: pod === undefined ? '' : `${pod.namespace}/${pod.name}`,
@@ -113,7 +110,7 @@ const UNIMPLEMENTED = 12;
  * Whether a call has only found out that the runtime does not have the method. podloop tries the newest one and goes on with an
  * older one; of other clients that is known of lists that are streamed.
  */
-function isTrial({ code, method }: RecordedCall, mode: RecordingSummary['mode']): boolean {
+export function isTrial({ code, method }: RecordedCall, mode: RecordingSummary['mode']): boolean {
   return code === UNIMPLEMENTED && (mode === 'observe' || method.name.startsWith('Stream'));
 }
 
@@ -155,29 +152,4 @@ function summarizeErrors(calls: readonly RecordedCall[]): RecordingSummary['erro
     }
   }
   return [...errors.values()].sort((one, other) => other.count - one.count).slice(0, MAX_LISTED_ERRORS);
-}
-
-/** Changes whose first field is not the id of what they are about. */
-const OF_NO_ID = new Set(['RunPodSandbox', 'PullImage', 'RemoveImage', 'UpdateRuntimeConfig']);
-
-/** The pod that the request itself names. */
-async function podNamedBy(
-  file: RecordingFile,
-  { method, request }: RecordedCall,
-): Promise<RecordedPod | undefined> {
-  if (request === undefined || !namesItsPod(method)) return undefined;
-  return findPodOfRequest(method, await file.readBlob(request));
-}
-
-/** The container or sandbox that a call is about; of RunPodSandbox the one that it made. */
-async function subjectOf(
-  file: RecordingFile,
-  { method, request, messages: [answer] }: RecordedCall,
-): Promise<string> {
-  if (method.name === 'RunPodSandbox' && answer !== undefined) return await readId(file, answer.blob);
-  const kind = kindOf(method);
-  const isRead = kind === 'read' && subjectOfRead(method) === 'id';
-  const isOfOne = kind === 'status' || kind === 'stream' || (kind === 'change' && !OF_NO_ID.has(method.name));
-  if (request === undefined || !(isRead || isOfOne)) return '';
-  return await readId(file, request);
 }

@@ -1,3 +1,4 @@
+import { type TimelineSource } from '../timeline/timeline-source.js';
 import { Tracks } from '../timeline/tracks.js';
 import { compareIds, type JournalEntry, parseEntry } from './journal-entry.js';
 import { type PodObject } from './shown-pod.js';
@@ -9,16 +10,18 @@ export type FeedState = 'loading' | 'live' | 'lost';
 
 /** How much is read at first; more when somebody zooms out. */
 const FIRST_MS = 30 * 60_000;
-/** What is held at most: the oldest goes, and is read again when somebody wants to see it. */
+/** Maximum of records: the oldest go. */
 const MAX_ENTRIES = 150_000;
 const RECONNECT_MS = [250, 500, 1_000, 2_000, 5_000] as const;
 /** Without news for so long, everything that was there has come. */
 const QUIET_MS = 400;
+/** How many more there may be before the oldest go, as a factor: to make the tracks again takes a while. */
+const SLACK = 1.2;
 /** Records that are put into tracks without a pause. */
 const SLICE = 4_000;
 
 /** The history of the node as far as it was read, and what happens from then on. */
-export class HistoryFeed extends Store {
+export class HistoryFeed extends Store implements TimelineSource {
   tracks = new Tracks();
   state: FeedState = 'loading';
   /** Why it is lost. */
@@ -27,17 +30,24 @@ export class HistoryFeed extends Store {
   fromMs = Date.now() - FIRST_MS;
   /** Whether older records are being read. */
   isLoadingOlder = false;
-  /** Whether there are more than can be held. */
+  /** Whether there are more than fit. */
   isFull = false;
   readonly #session: Session;
+  readonly #maxEntries: number;
+  #isTrimming = false;
   #failures = 0;
   #quiet: ReturnType<typeof setTimeout> | undefined;
   #pods: Iterable<PodObject> = [];
 
-  constructor(session: Session) {
+  constructor(session: Session, { maxEntries = MAX_ENTRIES }: { readonly maxEntries?: number } = {}) {
     super();
     this.#session = session;
+    this.#maxEntries = maxEntries;
     this.#follow();
+  }
+
+  endMs(): number {
+    return Date.now();
   }
 
   /** What is known of pods without a record. */
@@ -49,7 +59,8 @@ export class HistoryFeed extends Store {
 
   /** Reads older records, if that has not been done. */
   async loadSince(sinceMs: number): Promise<void> {
-    if (this.isLoadingOlder || this.isFull || this.state !== 'live' || sinceMs >= this.fromMs - 1_000) return;
+    if (this.isLoadingOlder || this.#isTrimming || this.isFull || this.state !== 'live') return;
+    if (sinceMs >= this.fromMs - 1_000) return;
     this.isLoadingOlder = true;
     this.changed();
     const until = this.fromMs - 1;
@@ -62,7 +73,7 @@ export class HistoryFeed extends Store {
       });
     });
     if (isWhole) {
-      const room = Math.max(0, MAX_ENTRIES - this.tracks.entries.length);
+      const room = Math.max(0, this.#maxEntries - this.tracks.entries.length);
       this.isFull = older.length > room;
       const kept = this.isFull ? older.slice(-room) : older;
       this.fromMs = this.isFull ? (kept[0]?.atMs ?? this.fromMs) : since;
@@ -74,14 +85,33 @@ export class HistoryFeed extends Store {
 
   /** Puts older records before those that are there; what comes meanwhile is added. */
   async #rebuild(older: readonly JournalEntry[]): Promise<void> {
-    const tracks = new Tracks();
-    const known = this.tracks.entries;
-    const first = known[0]?.id;
+    const first = this.tracks.entries[0]?.id;
     const before = first === undefined ? older : older.filter(({ id }) => compareIds(id, first) < 0);
+    await this.#replace(before, 0);
+  }
+
+  /** Forgets the oldest once there are too many. */
+  async #trim(): Promise<void> {
+    const { length } = this.tracks.entries;
+    if (this.#isTrimming || this.isLoadingOlder || length <= this.#maxEntries * SLACK) return;
+    this.#isTrimming = true;
+    await this.#replace([], length - this.#maxEntries);
+    this.fromMs = this.tracks.entries[0]!.atMs;
+    this.isFull = true;
+    this.#isTrimming = false;
+    this.changed();
+  }
+
+  /** Makes the tracks again: of these, then of those that there are from a place on. */
+  async #replace(before: readonly JournalEntry[], from: number): Promise<void> {
+    const tracks = new Tracks();
     let count = 0;
-    for (const list of [before, known]) {
+    for (const [list, begin] of [
+      [before, 0],
+      [this.tracks.entries, from],
+    ] as const) {
       // The second list may become longer meanwhile.
-      for (let at = 0; at < list.length; at++) {
+      for (let at = begin; at < list.length; at++) {
         tracks.add(list[at]!);
         if (++count % SLICE === 0) await new Promise((resolve) => setTimeout(resolve));
       }
@@ -100,6 +130,7 @@ export class HistoryFeed extends Store {
       },
       onLines: (lines) => {
         for (const entry of toEntries(lines)) this.tracks.add(entry);
+        void this.#trim();
         this.#quietSoon();
         this.changed();
       },

@@ -1,4 +1,6 @@
-import { type PodObject } from './shown-pod.js';
+import { type PodStates } from '../timeline/timeline-source.js';
+import { type Track } from '../timeline/tracks.js';
+import { judgePod, type PodObject, type PodVerdict } from './shown-pod.js';
 import { type Session } from './session.js';
 import { Store } from './store.js';
 
@@ -10,7 +12,7 @@ interface Change {
 }
 
 /** The pods of the node as they are now. */
-export class PodsFeed extends Store {
+export class PodsFeed extends Store implements PodStates {
   readonly byUid = new Map<string, PodObject>();
   state: 'loading' | 'live' | 'lost' = 'loading';
   readonly #session: Session;
@@ -34,6 +36,11 @@ export class PodsFeed extends Store {
     return [...this.byUid.values()].find(
       ({ metadata }) => metadata.namespace === namespace && metadata.name === name,
     );
+  }
+
+  judge({ key }: Track): PodVerdict | undefined {
+    const pod = this.byUid.get(key);
+    return pod === undefined ? undefined : judgePod(pod);
   }
 
   #watch(): void {

@@ -10,14 +10,19 @@ export interface Polled<Answer> {
   readonly isAbsent: boolean;
 }
 
-/** Asks for a path every so often while the component is there and the page is visible. */
-export function usePolled<Answer>(session: Session, path: string, everyMs: number): Polled<Answer> {
+/** Asks for a path every so often while the component is there and the page is visible; for none without a path. */
+export function usePolled<Answer>(
+  session: Session,
+  path: string | undefined,
+  everyMs: number,
+): Polled<Answer> {
   const [polled, setPolled] = useState<Polled<Answer>>({
     value: undefined,
     error: undefined,
     isAbsent: false,
   });
   useEffect(() => {
+    if (path === undefined) return undefined;
     const ending = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const ask = async (): Promise<void> => {

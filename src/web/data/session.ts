@@ -1,3 +1,5 @@
+import { findEmbedded, type Recorded } from './recorded-feed.js';
+
 /** An answer that is an error. */
 export class Refused extends Error {
   constructor(
@@ -24,6 +26,13 @@ export interface StreamReader {
     readonly message: string;
     readonly isWhole: boolean;
   }) => void;
+}
+
+/** What the server says about itself. */
+interface Facts {
+  readonly version: string;
+  readonly canWrite?: boolean;
+  readonly isRecorded?: boolean;
 }
 
 const TOKEN = 'podloop-token';
@@ -102,8 +111,21 @@ export class Session {
   }
 }
 
-/** The session of this browser: of a link that was just opened, or of one before. Rejects with {@link Refused}. */
-export async function openSession(): Promise<{ readonly session: Session; readonly version: string }> {
+/** What the page begins with: a session with an agent, or a recording. */
+export interface Opened {
+  readonly session: Session;
+  /** Of who serves the page. */
+  readonly version: string;
+  readonly recorded?: Recorded;
+}
+
+/**
+ * The session of this browser: of a link that was just opened, or of one before; a file has what it shows inside. Rejects
+ * with {@link Refused}.
+ */
+export async function openSession(): Promise<Opened> {
+  const embedded = findEmbedded();
+  if (embedded !== undefined) return { session: new Session(''), version: '', recorded: embedded };
   const [, key] = /^#key=([\w-]+)$/.exec(location.hash) ?? [];
   if (key !== undefined) {
     // The key is worth nothing any more, but people copy addresses.
@@ -119,11 +141,10 @@ export async function openSession(): Promise<{ readonly session: Session; readon
     localStorage.setItem(TOKEN, token);
   }
   const session = new Session(localStorage.getItem(TOKEN) ?? '');
-  const { version, canWrite = false } = await session.json<{ version: string; canWrite?: boolean }>(
-    '/session',
-  );
+  const { version, canWrite = false, isRecorded = false } = await session.json<Facts>('/session');
   session.canWrite = canWrite;
-  return { session, version };
+  if (!isRecorded) return { session, version };
+  return { session, version, recorded: await session.json<Recorded>('/records') };
 }
 
 function readMessage(body: string): string | undefined {

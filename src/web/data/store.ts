@@ -4,6 +4,12 @@ import { useEffect, useState } from 'preact/hooks';
 export class Store {
   readonly #listeners = new Set<() => void>();
   #isPlanned = false;
+  #version = 0;
+
+  /** Increases with every change. */
+  get version(): number {
+    return this.#version;
+  }
 
   /** Calls `listener` after changes, until the returned function is called. */
   subscribe(listener: () => void): () => void {
@@ -13,6 +19,7 @@ export class Store {
 
   /** Reports a change: many of a moment as one. */
   protected changed(): void {
+    this.#version++;
     if (this.#isPlanned) return;
     this.#isPlanned = true;
     setTimeout(() => {

@@ -1,15 +1,18 @@
 import { type JSX } from 'preact';
-import { type PodsFeed } from '../data/pods-feed.js';
-import { judgePod } from '../data/shown-pod.js';
 import { formatMoment } from '../time-text.js';
 import { podPath } from '../route.js';
 import { describeItem, factsOf } from './describe-item.js';
 import { type Selection } from './rows.js';
+import { type PodStates } from './timeline-source.js';
 import { type Mark, NODE, type Span } from './tracks.js';
 
 interface DetailsProps {
   readonly selection: Selection;
-  readonly pods: PodsFeed;
+  readonly pods: PodStates;
+  /** What lasts has lasted up to here. */
+  readonly nowMs: number;
+  /** Whether there are pages of pods. */
+  readonly hasPods: boolean;
   readonly onSelect: (item: Span | Mark) => void;
   readonly onClose: () => void;
 }
@@ -17,12 +20,17 @@ interface DetailsProps {
 const MAX_LISTED = 200;
 
 /** What was clicked at, and everything else that happened in the same row, newest first. */
-export function Details({ selection, pods, onSelect, onClose }: DetailsProps): JSX.Element {
+export function Details({
+  selection,
+  pods,
+  nowMs: now,
+  hasPods,
+  onSelect,
+  onClose,
+}: DetailsProps): JSX.Element {
   const { row, item, others = [] } = selection;
   const { track } = row;
-  const now = Date.now();
-  const pod = pods.byUid.get(track.key);
-  const verdict = pod === undefined ? undefined : judgePod(pod);
+  const verdict = track.key === NODE ? undefined : pods.judge(track);
   const marks = row.lanes.flatMap((lane) => lane.marks).sort((one, other) => other.atMs - one.atMs);
   const about = item === undefined ? undefined : describeItem(item, now);
   const entry = item === undefined ? undefined : 'atMs' in item ? item.entry : (item.end ?? item.entry);
@@ -62,7 +70,7 @@ export function Details({ selection, pods, onSelect, onClose }: DetailsProps): J
           )}
         </div>
       )}
-      {track.key !== NODE && (
+      {hasPods && track.key !== NODE && (
         <p class="links">
           <a href={podPath(track.namespace, track.name)}>Open the pod</a>
           <a

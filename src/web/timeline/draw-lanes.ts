@@ -1,7 +1,8 @@
 import { type Tone } from '../data/shown-pod.js';
 import { type Row } from './rows.js';
 import { type Tick, type TimeWindow } from './time-window.js';
-import { type Mark, type MarkKind, type Span, type SpanKind } from './tracks.js';
+import { type Band } from './timeline-source.js';
+import { firstMarkFrom, type Mark, type MarkKind, type Span, type SpanKind } from './tracks.js';
 
 /** Something that was drawn, and where, so that it can be pointed at. */
 export interface Hit {
@@ -30,7 +31,13 @@ export interface Drawing {
   readonly ticks: readonly Tick[];
   /** What is known begins here. */
   readonly knownFromMs: number;
+  /** Where the line of the present stands, or that of the moment of a recording. */
   readonly nowMs: number;
+  /** What lasts is drawn up to here. */
+  readonly endMs: number;
+  /** Nothing is known behind the end. */
+  readonly isRecording: boolean;
+  readonly bands: readonly Band[];
   readonly widthPx: number;
   readonly heightPx: number;
   readonly scrollPx: number;
@@ -63,8 +70,8 @@ const SHAPES: Readonly<Record<SpanKind, { readonly height: number; readonly shif
 
 /** Draws the rows that can be seen, and returns what was drawn. */
 export function drawLanes(context: CanvasRenderingContext2D, drawing: Drawing): Hit[] {
-  const { rows, widthPx, heightPx, scrollPx, palette, window, ticks, nowMs, knownFromMs, selectedRow } =
-    drawing;
+  const { rows, widthPx, heightPx, scrollPx, palette, window, ticks, nowMs, endMs } = drawing;
+  const { knownFromMs, selectedRow, bands } = drawing;
   const toX = (ms: number): number => ((ms - window.fromMs) / (window.toMs - window.fromMs)) * widthPx;
   const hits: Hit[] = [];
   context.clearRect(0, 0, widthPx, heightPx);
@@ -77,6 +84,7 @@ export function drawLanes(context: CanvasRenderingContext2D, drawing: Drawing): 
     context.fillStyle = palette.grid;
     context.fillRect(0, y + row.heightPx - 1, widthPx, row.kind === 'container' ? 0.5 : 1);
   }
+  for (const band of bands) drawBand(context, band, drawing, toX);
   for (const { atMs, isDay } of ticks) {
     context.fillStyle = isDay ? palette.day : palette.grid;
     context.fillRect(Math.round(toX(atMs)), 0, 1, heightPx);
@@ -84,6 +92,9 @@ export function drawLanes(context: CanvasRenderingContext2D, drawing: Drawing): 
   for (const row of rows) drawRow(context, row, drawing, toX, hits);
   const knownX = toX(knownFromMs);
   if (knownX > 0) hatch(context, 0, 0, Math.min(knownX, widthPx), heightPx, palette.grid, 9);
+  const endX = toX(endMs);
+  if (drawing.isRecording && endX < widthPx)
+    hatch(context, endX, 0, widthPx - endX, heightPx, palette.grid, 9);
   const nowX = toX(nowMs);
   if (nowX >= 0 && nowX <= widthPx) {
     context.fillStyle = palette.now;
@@ -99,17 +110,17 @@ function drawRow(
   toX: (ms: number) => number,
   hits: Hit[],
 ): void {
-  const { window, nowMs, widthPx, scrollPx, selected, hiddenKinds } = drawing;
+  const { window, endMs, widthPx, scrollPx, selected, hiddenKinds } = drawing;
   const middle = row.topPx - scrollPx + row.heightPx / 2;
-  const spans = row.lanes.flatMap((lane) => visibleSpans(lane.spans, window, nowMs));
+  const spans = row.lanes.flatMap(({ index }) => index.between(window.fromMs, window.toMs));
   // Thin and short ones stay visible above long ones.
   const level = ({ kind }: Span): number =>
     ['gap', 'trouble', 'run', 'pull', 'hang', 'sync', 'call'].indexOf(kind);
   let lastSyncX = -Infinity;
-  for (const span of spans.sort((one, other) => level(one) - level(other))) {
+  for (const span of spans.sort((one, other) => level(one) - level(other) || one.fromMs - other.fromMs)) {
     if (hiddenKinds.has(groupOf(span.kind))) continue;
     const from = Math.max(-4, toX(span.fromMs));
-    const to = Math.min(widthPx + 4, toX(span.toMs ?? nowMs));
+    const to = Math.min(widthPx + 4, toX(span.toMs ?? endMs));
     const width = Math.max(to - from, span.kind === 'sync' || span.kind === 'call' ? 2 : 3);
     // A thousand syncs in one pixel are one.
     if (span.kind === 'sync' && width <= 2 && from - lastSyncX < 1.5) continue;
@@ -140,14 +151,9 @@ function drawRow(
   }
 }
 
-/** Spans are in the order of their begin, but for those that are known from a pod's status; so all are passed. */
-function visibleSpans(spans: readonly Span[], { fromMs, toMs }: TimeWindow, nowMs: number): Span[] {
-  return spans.filter((span) => span.fromMs <= toMs && (span.toMs ?? nowMs) >= fromMs);
-}
-
 function visibleMarks(marks: readonly Mark[], { window, showsAll, hiddenKinds }: Drawing): Mark[] {
-  const from = lowerBound(marks, window.fromMs);
-  const to = lowerBound(marks, window.toMs);
+  const from = firstMarkFrom(marks, window.fromMs);
+  const to = firstMarkFrom(marks, window.toMs);
   return marks
     .slice(from, to)
     .filter(({ kind, tone }) => (showsAll || tone !== 'quiet') && !hiddenKinds.has(groupOf(kind)));
@@ -160,14 +166,26 @@ function groupOf(kind: SpanKind | MarkKind): string {
   return kind;
 }
 
-function lowerBound(marks: readonly Mark[], atMs: number): number {
-  let [low, high] = [0, marks.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (marks[middle]!.atMs < atMs) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+/** An incident lies under all rows; its name stands at the lower edge. */
+function drawBand(
+  context: CanvasRenderingContext2D,
+  { label, fromMs, toMs }: Band,
+  { palette, widthPx, heightPx, endMs }: Drawing,
+  toX: (ms: number) => number,
+): void {
+  const from = Math.max(0, toX(fromMs));
+  const to = Math.min(widthPx, toX(toMs ?? endMs));
+  if (to < from) return;
+  const width = Math.max(2, to - from);
+  context.fillStyle = palette.bad;
+  context.globalAlpha = 0.09;
+  context.fillRect(from, 0, width, heightPx);
+  context.globalAlpha = 0.55;
+  if (toX(fromMs) >= 0) context.fillRect(from, 0, 1, heightPx);
+  if (toMs !== undefined && toX(toMs) <= widthPx) context.fillRect(from + width - 1, 0, 1, heightPx);
+  context.globalAlpha = 1;
+  const box = { x: from, y: heightPx - 22, width: Math.max(width, 90), height: 18 };
+  drawLabel(context, label, box, palette.bad);
 }
 
 function worstFirst(one: Mark, other: Mark): number {

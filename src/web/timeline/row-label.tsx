@@ -34,9 +34,9 @@ export function RowLabel({
 }
 
 /** What is under the pointer. */
-export function Tip({ hit, x, y }: { hit: Hit; x: number; y: number }): JSX.Element {
+export function Tip({ hit, x, y, nowMs }: { hit: Hit; x: number; y: number; nowMs: number }): JSX.Element {
   const item = hit.span ?? hit.marks![0]!;
-  const { title, time, text } = describeItem(item, Date.now());
+  const { title, time, text } = describeItem(item, nowMs);
   const isRight = x > innerWidth - 340;
   return (
     <div

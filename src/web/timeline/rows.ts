@@ -1,6 +1,7 @@
-import { judgePod, type PodObject, type Tone } from '../data/shown-pod.js';
+import { type Tone } from '../data/shown-pod.js';
 import { type TimeWindow } from './time-window.js';
-import { type Lane, type Mark, NODE, type Span, type Track, type Tracks } from './tracks.js';
+import { type PodStates } from './timeline-source.js';
+import { firstMarkFrom, type Lane, type Mark, NODE, type Span, type Track, type Tracks } from './tracks.js';
 
 /** A line of the timeline. */
 export interface Row {
@@ -41,7 +42,7 @@ const HEIGHTS = { node: 30, pod: 28, container: 24 } as const;
 /** The rows of a timeline: the node, then each pod with its containers, by namespace and name. */
 export function layOutRows(
   tracks: Tracks,
-  pods: ReadonlyMap<string, PodObject>,
+  pods: Pick<PodStates, 'judge'>,
   { text, onlyTrouble, uid }: RowFilter,
 ): Row[] {
   const rows: Row[] = [];
@@ -55,7 +56,7 @@ export function layOutRows(
   const all = [...tracks.byKey.values()].filter(({ key }) => key !== NODE);
   const shown = all
     .filter((track) => (uid === undefined ? matches(track, wanted) : track.key === uid))
-    .filter((track) => !onlyTrouble || hasTrouble(track, pods.get(track.key)))
+    .filter((track) => !onlyTrouble || track.warnings > 0 || isTrouble(pods.judge(track)?.tone))
     .sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
   if (uid === undefined)
     push({
@@ -63,11 +64,11 @@ export function layOutRows(
       ...{ kind: 'node', label: 'Node and runtime', more: '', tone: 'info' },
     });
   for (const track of shown) {
-    const pod = pods.get(track.key);
-    const tone: Tone = pod === undefined ? 'quiet' : judgePod(pod).tone;
+    const verdict = pods.judge(track);
+    const tone = verdict?.tone ?? 'quiet';
     const containers = [...track.containers.values()];
     const isOne = containers.length <= 1;
-    const more = pod === undefined ? 'gone' : track.namespace === 'default' ? '' : track.namespace;
+    const more = verdict === undefined ? 'gone' : track.namespace === 'default' ? '' : track.namespace;
     const lanes = isOne ? [track.lane, ...containers] : [track.lane];
     push({ key: track.key, track, lanes, kind: 'pod', label: track.name, more, tone });
     if (isOne) continue;
@@ -99,8 +100,8 @@ export function countIn(
   let [warnings, restarts] = [0, 0];
   const lanes = new Set(rows.flatMap((row) => row.lanes));
   for (const { marks } of lanes) {
-    for (const { atMs, tone, kind } of marks) {
-      if (atMs < fromMs || atMs > toMs) continue;
+    for (let at = firstMarkFrom(marks, fromMs); at < marks.length && marks[at]!.atMs <= toMs; at++) {
+      const { tone, kind } = marks[at]!;
       if (kind === 'restart') restarts++;
       if (tone === 'bad' || tone === 'warn') warnings++;
     }
@@ -113,8 +114,8 @@ function matches({ namespace, name, containers }: Track, text: string): boolean 
   return [namespace, name, ...containers.keys()].some((each) => each.toLowerCase().includes(text));
 }
 
-function hasTrouble({ warnings }: Track, pod: PodObject | undefined): boolean {
-  return warnings > 0 || (pod !== undefined && ['warn', 'bad'].includes(judgePod(pod).tone));
+function isTrouble(tone: Tone | undefined): boolean {
+  return tone === 'warn' || tone === 'bad';
 }
 
 function keyOf({ namespace, name, key }: Track): string {

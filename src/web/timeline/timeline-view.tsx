@@ -1,7 +1,5 @@
 import { type JSX } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { type HistoryFeed } from '../data/history-feed.js';
-import { type PodsFeed } from '../data/pods-feed.js';
 import { useStore } from '../data/store.js';
 import { formatDay } from '../time-text.js';
 import { Details } from './details.js';
@@ -9,13 +7,17 @@ import { drawAxis } from './draw-axis.js';
 import { drawLanes, type Hit, readPalette } from './draw-lanes.js';
 import { RowLabel, Tip } from './row-label.js';
 import { countIn, heightOf, layOutRows, rowsBetween, type Selection } from './rows.js';
-import { panBy, stepFor, ticksOf, type TimeWindow, windowAtNow, zoomAt } from './time-window.js';
+import { Scrubber } from './scrubber.js';
+import { panBy, SHORTEST_MS, stepFor, ticksOf, type TimeWindow, windowAtNow, zoomAt } from './time-window.js';
+import { type Band, type PodStates, type TimelineSource } from './timeline-source.js';
 import { Chips, RANGES, type Shown, TimeTools } from './toolbar.js';
 import { type Mark, type Span } from './tracks.js';
 
 interface TimelineProps {
-  readonly history: HistoryFeed;
-  readonly pods: PodsFeed;
+  readonly history: TimelineSource;
+  readonly pods: PodStates;
+  /** Incidents. */
+  readonly bands?: readonly Band[];
   /** Shows this pod alone, without the controls for many. */
   readonly uid?: string;
 }
@@ -26,13 +28,18 @@ const FIRST_RANGE_MS = 900_000;
 const AHEAD = 0.5;
 const OFFSET_MS = -new Date().getTimezoneOffset() * 60_000;
 
+/** How much of a recording is seen before its begin and behind its end, as a part of it. */
+const MARGIN = 0.02;
+const NO_BANDS: readonly Band[] = [];
+
 /** The node's timeline: every pod's life on one axis. */
-export function Timeline({ history, pods, uid }: TimelineProps): JSX.Element {
+export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps): JSX.Element {
   useStore(history);
   useStore(pods);
-  const [lengthMs, setLength] = useState(FIRST_RANGE_MS);
-  const [isLive, setLive] = useState(true);
-  const [fixed, setFixed] = useState<TimeWindow>(() => windowAtNow(FIRST_RANGE_MS, Date.now()));
+  const { player } = history;
+  const [fixed, setFixed] = useState<TimeWindow>(() => firstWindow(history));
+  const [lengthMs, setLength] = useState(fixed.toMs - fixed.fromMs);
+  const [isLive, setLive] = useState(player === undefined);
   const [text, setText] = useState('');
   const [shown, setShown] = useState<Shown>({ hidden: new Set(), showsAll: false, onlyTrouble: false });
   const [selection, setSelection] = useState<Selection | undefined>();
@@ -50,9 +57,9 @@ export function Timeline({ history, pods, uid }: TimelineProps): JSX.Element {
   const { tracks } = history;
   const { hidden, showsAll, onlyTrouble } = shown;
   const rows = useMemo(
-    () => layOutRows(tracks, pods.byUid, { text, onlyTrouble, uid }),
-    // The tracks grow in place: their number of records says that they have.
-    [tracks, tracks.entries.length, pods.byUid.size, text, onlyTrouble, uid, history.state],
+    () => layOutRows(tracks, pods, { text, onlyTrouble, uid }),
+    // The tracks grow in place: the version says that they have.
+    [tracks, history.version, pods.version, text, onlyTrouble, uid],
   );
   const getWindow = useCallback(
     (nowMs: number): TimeWindow => (isLive ? windowAtNow(lengthMs, nowMs) : fixed),
@@ -71,8 +78,10 @@ export function Timeline({ history, pods, uid }: TimelineProps): JSX.Element {
       moveTo(next, true);
     } else moveTo(zoomAt(window, factor, atMs ?? (window.fromMs + window.toMs) / 2));
   };
-  const pan = (part: number): void => moveTo(panBy(getWindow(Date.now()), part, Date.now()));
-  const goLive = (): void => moveTo(windowAtNow(lengthMs, Date.now()), true);
+  const pan = (part: number): void => moveTo(panBy(getWindow(Date.now()), part, history.endMs()));
+  const goLive = (): void => {
+    if (player === undefined) moveTo(windowAtNow(lengthMs, Date.now()), true);
+  };
 
   const shownRows = rowsBetween(rows, scrollPx - 40, scrollPx + viewPx + 40);
   const selectedItem = selection?.item;
@@ -82,12 +91,21 @@ export function Timeline({ history, pods, uid }: TimelineProps): JSX.Element {
   const hasFit = useRef(false);
   useEffect(() => {
     const first = history.tracks.entries[0];
-    if (hasFit.current || history.state !== 'live') return;
+    // Whoever connects slowly has no records yet.
+    if (hasFit.current || history.state !== 'live' || player !== undefined || first === undefined) return;
     hasFit.current = true;
-    const neededMs = first === undefined ? 0 : (Date.now() - first.atMs) * 1.15;
+    const neededMs = (Date.now() - first.atMs) * 1.15;
     const fitting = RANGES.find(([, ms]) => ms >= neededMs)?.[1] ?? FIRST_RANGE_MS;
     if (isLive) setLength(Math.min(FIRST_RANGE_MS, fitting));
-  }, [history.state]);
+  }, [history.state, tracks.entries.length > 0]);
+
+  // The moment of a recording takes the window along.
+  const momentMs = player?.momentMs;
+  useEffect(() => {
+    if (momentMs === undefined || (momentMs >= fixed.fromMs && momentMs <= fixed.toMs)) return;
+    const fromMs = momentMs - lengthMs * 0.1;
+    setFixed({ fromMs, toMs: fromMs + lengthMs });
+  }, [momentMs]);
 
   // Older records, once somebody looks at their time.
   const wantedMs = getWindow(Date.now());
@@ -131,8 +149,9 @@ export function Timeline({ history, pods, uid }: TimelineProps): JSX.Element {
       const stepMs = stepFor(window, widthPx / TICK_PX);
       const ticks = ticksOf(window, stepMs, OFFSET_MS);
       hits.current = drawLanes(context, {
-        ...{ rows: shownRows, window, ticks, nowMs, widthPx, heightPx, scrollPx, palette, selectedRow },
-        ...{ knownFromMs: history.fromMs, selected: selectedItem, showsAll, hiddenKinds: hidden },
+        ...{ rows: shownRows, window, ticks, widthPx, heightPx, scrollPx, palette, selectedRow, bands },
+        ...{ nowMs: player?.momentMs ?? nowMs, endMs: history.endMs(), knownFromMs: history.fromMs },
+        ...{ isRecording: player !== undefined, selected: selectedItem, showsAll, hiddenKinds: hidden },
       });
       drawAxis(axis.current, window, ticks, stepMs, widthPx);
       lastDrawnMs = nowMs;
@@ -216,7 +235,7 @@ export function Timeline({ history, pods, uid }: TimelineProps): JSX.Element {
       if (Math.abs(move.clientX - startX) > 4) hasMoved = true;
       if (!hasMoved) return;
       setHover(undefined);
-      moveTo(panBy(start, (startX - move.clientX) / widthPx, Date.now()));
+      moveTo(panBy(start, (startX - move.clientX) / widthPx, history.endMs()));
     };
     const onUp = (up: PointerEvent): void => {
       removeEventListener('pointermove', onMove);
@@ -225,6 +244,8 @@ export function Timeline({ history, pods, uid }: TimelineProps): JSX.Element {
       const hit = findHit(up);
       if (hit !== undefined) select(hit);
       else setSelection(undefined);
+      const { left, width } = canvas.current!.getBoundingClientRect();
+      player?.goTo(start.fromMs + ((up.clientX - left) / width) * (start.toMs - start.fromMs));
     };
     addEventListener('pointermove', onMove);
     addEventListener('pointerup', onUp);
@@ -250,6 +271,7 @@ export function Timeline({ history, pods, uid }: TimelineProps): JSX.Element {
     if (item === undefined) return;
     setSelection({ row, item });
     const atMs = timeOf(item);
+    player?.goTo(atMs);
     const window = getWindow(Date.now());
     if (atMs < window.fromMs || atMs > window.toMs) {
       const length = window.toMs - window.fromMs;
@@ -280,7 +302,8 @@ export function Timeline({ history, pods, uid }: TimelineProps): JSX.Element {
         '[': () => stepItem(-1),
         ']': () => stepItem(1),
         l: goLive,
-        '0': () => moveTo(windowAtNow(FIRST_RANGE_MS, Date.now()), true),
+        ' ': () => player?.toggle(),
+        '0': () => moveTo(firstWindow(history), player === undefined),
         Escape: () => setSelection(undefined),
       } as Record<string, () => void>
     )[event.key];
@@ -317,7 +340,7 @@ export function Timeline({ history, pods, uid }: TimelineProps): JSX.Element {
         }
         onPan={pan}
         onZoom={zoom}
-        onLive={goLive}
+        onLive={player === undefined ? goLive : undefined}
         podCount={uid === undefined ? podCount : undefined}
       >
         {uid === undefined && (
@@ -334,6 +357,7 @@ export function Timeline({ history, pods, uid }: TimelineProps): JSX.Element {
         )}
       </TimeTools>
       <Chips shown={shown} onChange={setShown} hasManyPods={uid === undefined} history={history} />
+      {player !== undefined && <Scrubber {...{ history, player, bands, window }} />}
       <div class={selection === undefined ? 'board' : 'board with-details'}>
         <div
           class="chart"
@@ -373,23 +397,33 @@ export function Timeline({ history, pods, uid }: TimelineProps): JSX.Element {
               <p class="empty">
                 {text !== '' || onlyTrouble
                   ? 'No pod matches. Change the filter to see others.'
-                  : uid === undefined
-                    ? 'No pods yet. Put a manifest into the folder of the agent, and its pod appears here.'
-                    : 'Nothing of this pod is recorded.'}
+                  : player !== undefined
+                    ? 'Nothing of pods was recorded.'
+                    : uid === undefined
+                      ? 'No pods yet. Put a manifest into the folder of the agent, and its pod appears here.'
+                      : 'Nothing of this pod is recorded.'}
               </p>
             )}
           </div>
         </div>
         {selection !== undefined && (
           <Details
-            selection={selection}
-            pods={pods}
+            {...{ selection, pods, nowMs: history.endMs(), hasPods: player === undefined }}
             onSelect={(item) => setSelection({ ...selection, item })}
             onClose={() => setSelection(undefined)}
           />
         )}
       </div>
-      {hover !== undefined && <Tip hit={hover.hit} x={hover.x} y={hover.y} />}
+      {hover !== undefined && <Tip {...hover} nowMs={history.endMs()} />}
     </section>
   );
+}
+
+/** Of a node what was last, of a recording all. */
+function firstWindow(history: TimelineSource): TimeWindow {
+  const { player, fromMs } = history;
+  if (player === undefined) return windowAtNow(FIRST_RANGE_MS, Date.now());
+  const toMs = history.endMs();
+  const marginMs = Math.max(SHORTEST_MS / 2, (toMs - fromMs) * MARGIN);
+  return { fromMs: fromMs - marginMs, toMs: toMs + marginMs };
 }

@@ -1,6 +1,6 @@
 import { type ComponentChildren, type JSX } from 'preact';
-import { type HistoryFeed } from '../data/history-feed.js';
 import { formatSpan } from '../time-text.js';
+import { type TimelineSource } from './timeline-source.js';
 
 /** What is drawn. */
 export interface Shown {
@@ -41,7 +41,8 @@ interface TimeToolsProps {
   /** By a part of what is shown. */
   readonly onPan: (part: number) => void;
   readonly onZoom: (factor: number) => void;
-  readonly onLive: () => void;
+  /** Absent where nothing more happens. */
+  readonly onLive: (() => void) | undefined;
   /** Undefined where one pod is shown alone. */
   readonly podCount: number | undefined;
   readonly warnings: number;
@@ -80,15 +81,17 @@ export function TimeTools(props: TimeToolsProps): JSX.Element {
           ▶
         </button>
       </div>
-      <button
-        type="button"
-        class="live"
-        aria-pressed={isLive}
-        onClick={onLive}
-        title="Follow what happens (L)"
-      >
-        <i aria-hidden="true" /> Live
-      </button>
+      {onLive !== undefined && (
+        <button
+          type="button"
+          class="live"
+          aria-pressed={isLive}
+          onClick={onLive}
+          title="Follow what happens (L)"
+        >
+          <i aria-hidden="true" /> Live
+        </button>
+      )}
       <span class="spacer" />
       <span class="count">
         {podCount !== undefined && `${countOf(podCount, 'pod')} · `}
@@ -103,7 +106,7 @@ interface ChipsProps {
   readonly shown: Shown;
   readonly onChange: (shown: Shown) => void;
   readonly hasManyPods: boolean;
-  readonly history: HistoryFeed;
+  readonly history: TimelineSource;
 }
 
 /** What is drawn and what is left out, which is a legend at the same time. */

@@ -8,6 +8,7 @@
  */
 import { type JournalEntry, numberOf, textOf } from '../data/journal-entry.js';
 import { type ContainerState, type PodObject, statusesOf, type Tone } from '../data/shown-pod.js';
+import { SpanIndex } from './span-index.js';
 
 /** What lasts. */
 export type SpanKind = 'run' | 'pull' | 'sync' | 'call' | 'hang' | 'trouble' | 'gap';
@@ -41,6 +42,9 @@ export interface Mark {
 export interface Lane {
   readonly name: string;
   readonly spans: Span[];
+  /** The same spans, to find those of a window. */
+  readonly index: SpanIndex<Span>;
+  /** In the order of their times. */
   readonly marks: Mark[];
 }
 
@@ -146,7 +150,7 @@ export class Tracks {
       this.#endPull(entry, track);
       const known = this.#runs.get(id);
       if (known !== undefined) {
-        known.fromMs = atMs;
+        if (known.fromMs === -Infinity || known.toMs === undefined) known.fromMs = atMs;
         known.entry = entry;
         return;
       }
@@ -160,7 +164,7 @@ export class Tracks {
         ...{ label: isSandbox ? 'sandbox' : 'running', entry },
       };
       this.#runs.set(id, span);
-      lane.spans.push(span);
+      addSpan(lane, span);
     } else if (entry.reason === 'ContainerDied') {
       let span = this.#runs.get(id);
       if (span === undefined) {
@@ -173,7 +177,7 @@ export class Tracks {
           entry: undefined,
         };
         this.#runs.set(id, span);
-        lane.spans.push(span);
+        addSpan(lane, span);
       }
       span.toMs = atMs;
       span.end = entry;
@@ -199,7 +203,7 @@ export class Tracks {
         entry,
       };
       this.#open.set(key, span);
-      lane.spans.push(span);
+      addSpan(lane, span);
       return;
     }
     if (/^(?:Pulled|Failed|ErrImage|Created|Killing)/.test(entry.reason)) this.#endPull(entry, track);
@@ -229,7 +233,7 @@ export class Tracks {
         entry,
       };
       this.#open.set(key, span);
-      lane.spans.push(span);
+      addSpan(lane, span);
       return;
     }
     const lastedMs = numberOf(entry, 'durationMs') ?? 0;
@@ -242,7 +246,7 @@ export class Tracks {
     }
     const kind = entry.reason === 'CallReturned' ? 'hang' : 'call';
     const tone = entry.type === 'Warning' ? 'bad' : 'warn';
-    lane.spans.push({ kind, tone, fromMs: entry.atMs - lastedMs, toMs: entry.atMs, label: method, entry });
+    addSpan(lane, { kind, tone, fromMs: entry.atMs - lastedMs, toMs: entry.atMs, label: method, entry });
   }
 
   #addFinding(entry: JournalEntry, lane: Lane, track: Track): void {
@@ -251,7 +255,7 @@ export class Tracks {
       const begin = numberOf(entry, 'beganAtMs') ?? -Infinity;
       const span = this.#open.get(key);
       if (span === undefined)
-        lane.spans.push({
+        addSpan(lane, {
           kind: 'trouble',
           tone: 'bad',
           fromMs: begin,
@@ -273,7 +277,7 @@ export class Tracks {
       entry,
     };
     this.#open.set(key, span);
-    lane.spans.push(span);
+    addSpan(lane, span);
   }
 
   /** Starts and ends of the agent, with the time between them in which nobody observed. */
@@ -290,7 +294,7 @@ export class Tracks {
         entry,
       };
       this.#open.set('agent', span);
-      lane.spans.push(span);
+      addSpan(lane, span);
     } else if (gap !== undefined) {
       this.#open.delete('agent');
       gap.toMs = entry.atMs;
@@ -324,7 +328,7 @@ export class Tracks {
         entry,
       };
       this.#open.set(key, span);
-      lane.spans.push(span);
+      addSpan(lane, span);
       return;
     }
     mark(lane, 'node', entry.type === 'Warning' ? 'bad' : 'info', entry);
@@ -345,7 +349,7 @@ export class Tracks {
     if (state?.terminated !== undefined)
       Object.assign(span, describeExit(state.terminated.exitCode, state.terminated.reason));
     this.#runs.set(key, span);
-    lane.spans.push(span);
+    addSpan(lane, span);
     lane.spans.sort((one, other) => one.fromMs - other.fromMs);
   }
 
@@ -354,7 +358,7 @@ export class Tracks {
     if (track === undefined) {
       track = {
         ...{ key, namespace, name, containers: new Map(), warnings: 0, restarts: 0, lastMs: 0 },
-        lane: { name: '', spans: [], marks: [] },
+        lane: newLane(''),
       };
       this.byKey.set(key, track);
     }
@@ -362,21 +366,45 @@ export class Tracks {
   }
 }
 
+/** The place of the first mark at that time or later. */
+export function firstMarkFrom(marks: readonly Mark[], atMs: number): number {
+  let [low, high] = [0, marks.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (marks[middle]!.atMs < atMs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function newLane(name: string): Lane {
+  return { name, spans: [], index: new SpanIndex(), marks: [] };
+}
+
+function addSpan(lane: Lane, span: Span): void {
+  lane.spans.push(span);
+  lane.index.add(span);
+}
+
 function laneOf(track: Track, container: string): Lane {
   let lane = track.containers.get(container);
-  if (lane === undefined) track.containers.set(container, (lane = { name: container, spans: [], marks: [] }));
+  if (lane === undefined) track.containers.set(container, (lane = newLane(container)));
   return lane;
 }
 
-function mark(lane: Lane, kind: MarkKind, tone: Tone, entry: JournalEntry): void {
-  lane.marks.push({ kind, tone, atMs: entry.atMs, entry });
+/** A record may come a little after later ones: a death is known by when it happened. */
+function mark({ marks }: Lane, kind: MarkKind, tone: Tone, entry: JournalEntry): void {
+  const { atMs } = entry;
+  let at = marks.length;
+  while (at > 0 && marks[at - 1]!.atMs > atMs) at--;
+  marks.splice(at, 0, { kind, tone, atMs, entry });
 }
 
 function addSync(entry: JournalEntry, lane: Lane): void {
   const lastedMs = numberOf(entry, 'durationMs') ?? 0;
   const isFailed = entry.type === 'Warning';
   const tone = isFailed ? 'bad' : 'info';
-  lane.spans.push({
+  addSpan(lane, {
     kind: 'sync',
     tone,
     fromMs: entry.atMs - lastedMs,

@@ -2,25 +2,14 @@ import { type JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { type HistoryFeed } from '../data/history-feed.js';
 import { usePolled } from '../data/polled.js';
+import { type RecordedFinding } from '../data/recorded-feed.js';
 import { type Session } from '../data/session.js';
 import { useNow } from '../data/store.js';
 import { formatAge, formatMoment, formatSpan } from '../time-text.js';
 
-interface Finding {
-  readonly code: string;
-  readonly severity: string;
-  readonly message: string;
-  readonly evidence?: readonly string[];
-  readonly remedy?: string;
-  readonly beganAt?: string;
-  readonly endedAt?: string;
-  readonly ending?: string;
-  readonly follows?: readonly (string | { readonly code: string; readonly message: string })[];
-}
-
 interface Diagnosis {
   readonly time: string;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly RecordedFinding[];
 }
 
 interface Incident {
@@ -30,8 +19,13 @@ interface Incident {
   readonly endedAt?: string;
   /** Of one that was cut off: until when its observer watched. */
   readonly lastSeenAt?: string;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly RecordedFinding[];
   readonly gaps?: readonly string[];
+}
+
+/** The incidents of an observer. */
+export interface Incidents {
+  readonly items?: readonly Incident[];
 }
 
 interface DoctorViewProps {
@@ -41,16 +35,13 @@ interface DoctorViewProps {
   readonly number: string | undefined;
 }
 
-const INCIDENTS_MS = 10_000;
+/** How often incidents are asked for. */
+export const INCIDENTS_MS = 10_000;
 
 /** What is wrong with the node, and what was. */
 export function DoctorView({ session, number }: DoctorViewProps): JSX.Element {
   const now = useNow(5_000);
-  const incidents = usePolled<{ readonly items?: readonly Incident[] }>(
-    session,
-    '/agent/incidents',
-    INCIDENTS_MS,
-  );
+  const incidents = usePolled<Incidents>(session, '/agent/incidents', INCIDENTS_MS);
   const all = [...(incidents.value?.items ?? [])].reverse();
   const shown = all.find(({ id }) => String(id) === number);
   if (number !== undefined && shown !== undefined) return <IncidentView incident={shown} />;
@@ -135,7 +126,8 @@ function Examination({ session }: { session: Session }): JSX.Element {
   );
 }
 
-function FindingCard({ finding }: { finding: Finding }): JSX.Element {
+/** Something that is, or was, wrong. */
+export function FindingCard({ finding }: { finding: RecordedFinding }): JSX.Element {
   const { code, severity, message, evidence = [], remedy, follows = [], beganAt, endedAt, ending } = finding;
   const tone = severity === 'critical' ? 'bad' : severity === 'warning' ? 'warn' : 'info';
   return (

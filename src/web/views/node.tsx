@@ -1,36 +1,14 @@
 import { type JSX } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { Chart } from '../chart.js';
 import { type AgentFacts } from '../data/agent-facts.js';
 import { type Polled, usePolled } from '../data/polled.js';
 import { type PodsFeed } from '../data/pods-feed.js';
 import { type Session } from '../data/session.js';
 import { useNow, useStore } from '../data/store.js';
+import { type Disk, type Summary, SUMMARY, USAGE_MS, useUsagePoints } from '../data/usage.js';
 import { podPath } from '../route.js';
 import { formatAge, formatBytes } from '../time-text.js';
 import { Card, Fact } from './pod.js';
-
-interface Disk {
-  readonly availableBytes?: number;
-  readonly capacityBytes?: number;
-  readonly usedBytes?: number;
-}
-
-interface Usage {
-  readonly cpu?: { readonly usageNanoCores?: number };
-  readonly memory?: { readonly workingSetBytes?: number; readonly availableBytes?: number };
-}
-
-interface Summary {
-  readonly node?: Usage & {
-    readonly fs?: Disk;
-    readonly runtime?: { readonly imageFs?: Disk; readonly containerFs?: Disk };
-    readonly rlimit?: { readonly maxpid?: number; readonly curproc?: number };
-  };
-  readonly pods?: readonly (Usage & {
-    readonly podRef: { readonly name: string; readonly namespace: string };
-  })[];
-}
+import { UsageCharts } from './usage-charts.js';
 
 interface NodeList {
   readonly items?: readonly {
@@ -55,20 +33,16 @@ interface NodeViewProps {
   readonly pods: PodsFeed;
 }
 
-const USAGE_MS = 3_000;
 const NODE_MS = 10_000;
-const MAX_POINTS = 600;
 const SHOWN_PODS = 20;
-const CPU = [{ label: 'used', colour: 'info' }];
-const MEMORY = [{ label: 'working set', colour: 'pull' }];
 
 /** The node: what it has, what is used, and by whom. */
 export function NodeView({ session, facts, pods }: NodeViewProps): JSX.Element {
   useStore(pods);
   const now = useNow(5_000);
-  const usage = usePolled<Summary>(session, '/agent/stats/summary', USAGE_MS);
+  const usage = usePolled<Summary>(session, SUMMARY, USAGE_MS);
   const nodes = usePolled<NodeList>(session, '/agent/api/v1/nodes', NODE_MS);
-  const points = usePoints(usage.value);
+  const points = useUsagePoints(usage.value?.node);
   const [node] = nodes.value?.items ?? [];
   const {
     capacity = {},
@@ -97,10 +71,7 @@ export function NodeView({ session, facts, pods }: NodeViewProps): JSX.Element {
           the Generator and the timeline.
         </p>
       ) : (
-        <div class="charts">
-          <Chart title="CPU" data={points.cpu} series={CPU} format={(value) => `${value.toFixed(2)} cores`} />
-          <Chart title="Memory" data={points.memory} series={MEMORY} format={formatBytes} />
-        </div>
+        <UsageCharts points={points} />
       )}
       {usage.error !== undefined && !usage.isAbsent && (
         <p class="notice warn">What is used cannot be read: {usage.error}</p>
@@ -205,30 +176,4 @@ function toAmount(text: string | undefined): string {
   const [, number, unit] = /^(\d+)(Ki|Mi|Gi)?$/.exec(text ?? '') ?? [];
   const factor = { Ki: 1_024, Mi: 1_048_576, Gi: 1_073_741_824 }[unit ?? ''];
   return number === undefined || factor === undefined ? (text ?? '–') : formatBytes(Number(number) * factor);
-}
-
-interface Points {
-  readonly cpu: readonly (readonly (number | null)[])[];
-  readonly memory: readonly (readonly (number | null)[])[];
-}
-
-/** What was used since the view was opened. */
-function usePoints(summary: Summary | undefined): Points {
-  const points = useRef<{ atS: number; cpu: number | null; memory: number | null }[]>([]);
-  const [count, setCount] = useState(0);
-  useEffect(() => {
-    if (summary?.node === undefined) return;
-    const { cpu, memory } = summary.node;
-    const cores = cpu?.usageNanoCores === undefined ? null : cpu.usageNanoCores / 1e9;
-    points.current.push({ atS: Date.now() / 1_000, cpu: cores, memory: memory?.workingSetBytes ?? null });
-    points.current = points.current.slice(-MAX_POINTS);
-    setCount((each) => each + 1);
-  }, [summary]);
-  return useMemo(() => {
-    const times = points.current.map(({ atS }) => atS);
-    return {
-      cpu: [times, points.current.map(({ cpu }) => cpu)],
-      memory: [times, points.current.map(({ memory }) => memory)],
-    };
-  }, [count]);
 }

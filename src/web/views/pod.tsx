@@ -17,6 +17,7 @@ import { formatAge, formatMoment } from '../time-text.js';
 import { Timeline } from '../timeline/timeline-view.js';
 import { Action } from './actions.js';
 import { LogView } from './log-view.js';
+import { PodUsage } from './usage-charts.js';
 
 interface PodViewProps {
   readonly session: Session;
@@ -81,6 +82,7 @@ export function PodView(props: PodViewProps): JSX.Element {
       {tab === 'overview' && (
         <>
           {uid !== undefined && <Timeline history={history} pods={pods} uid={uid} />}
+          {pod !== undefined && <PodUsage {...{ session, namespace, name }} />}
           {pod !== undefined && <Overview pod={pod} now={now} />}
         </>
       )}

@@ -1,20 +1,20 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Browser, type Page } from 'playwright-core';
 import { SystemClock } from '#base/time/clock.js';
+import { findBrowser } from '#support/clients/find-browser.js';
 import { FakeAgentServer } from '#support/fakes/fake-agent-server.js';
-import { PageFiles } from '../../../src/cli/commands/web/page-files.js';
-import { PageServer } from '../../../src/cli/commands/web/page-server.js';
+import { AgentContent } from '../../../src/cli/shared/page/agent-content.js';
+import { PageFiles } from '../../../src/cli/shared/page/page-files.js';
+import { PageServer } from '../../../src/cli/shared/page/page-server.js';
+import { RecordedContent } from '../../../src/cli/shared/page/recorded-content.js';
+import { type RecordedPage } from '../../../src/cli/shared/page/recorded-page.js';
 import { AgentClient } from '../../../src/cli/shared/api/agent-client.js';
 
-/** Where Debian and others have it. */
-const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-
 /** The browser of this machine; undefined if there is none. */
-export const BROWSER = BROWSERS.find((path) => existsSync(path));
+export const BROWSER = findBrowser();
 
 /** The page in a browser, before an agent whose answers a test gives. */
 export class PageStage implements AsyncDisposable {
@@ -28,17 +28,26 @@ export class PageStage implements AsyncDisposable {
     readonly end: () => Promise<void>,
   ) {}
 
-  /** With the files of the page, compressed. */
-  static async open(files: ReadonlyMap<string, Buffer>, browser: Browser): Promise<PageStage> {
+  /** With the files of the page, compressed; `recorded` is what it shows in place of the agent. */
+  static async open(
+    files: ReadonlyMap<string, Buffer>,
+    browser: Browser,
+    recorded?: RecordedPage,
+  ): Promise<PageStage> {
     const agent = await FakeAgentServer.start();
     const folder = await mkdtemp(join(tmpdir(), 'podloop-page-'));
     for (const [name, bytes] of files) await writeFile(join(folder, name), bytes);
     const ending = new AbortController();
     const clock = new SystemClock();
     const client = new AgentClient({ socketPath: agent.socketPath, clock, signal: ending.signal });
+    const examine = async (): Promise<string> =>
+      JSON.stringify({ time: new Date().toISOString(), findings: [] });
     const server = new PageServer({
-      ...{ client, clock, files: new PageFiles(pathToFileURL(`${folder}/`)), version: '9', canWrite: true },
-      examine: async () => JSON.stringify({ time: new Date().toISOString(), findings: [] }),
+      ...{ clock, files: new PageFiles(pathToFileURL(`${folder}/`)), version: '9' },
+      content:
+        recorded === undefined
+          ? new AgentContent({ client, canWrite: true, examine })
+          : new RecordedContent(recorded),
       onRefusedLink: () => undefined,
     });
     const port = await server.listen(0);

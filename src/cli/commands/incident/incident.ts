@@ -1,11 +1,19 @@
-import { open } from 'node:fs/promises';
+import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { type Incident } from '#observe';
+import { readRecordingEvents } from '#proxy/record';
 import { messageOf } from '#base/errors/errors.js';
 import { type CliHost } from '../../cli-host.js';
 import { failure } from '../../command-failure.js';
 import { wrapNotes } from '../../help-layout.js';
 import { socketOption, withAgent } from '../../shared/agent-session.js';
 import { incidentRootOption, IncidentSource } from '../../shared/incidents/incident-source.js';
+import { toStandalonePage } from '../../shared/page/standalone-page.js';
+import { RecordedContent } from '../../shared/page/recorded-content.js';
+import { type RecordedPage, toIncidentPage } from '../../shared/page/recorded-page.js';
+import { pagePortOption, servePage } from '../../shared/page/serve-page.js';
 import { toIncidentLines } from './incident-text.js';
 
 interface PlaceFlags {
@@ -14,7 +22,9 @@ interface PlaceFlags {
 }
 
 interface ShowFlags extends PlaceFlags {
-  readonly output: 'text' | 'json';
+  readonly output: 'text' | 'json' | 'html';
+  readonly web: boolean;
+  readonly port?: number;
 }
 
 interface ExportFlags extends PlaceFlags {
@@ -25,6 +35,12 @@ const HELP = `
 Examples:
   # Who was first, what followed from it, and what ended it
   podloop incident show 3
+
+  # The same on a page in the browser, with a timeline of what happened
+  podloop incident show 3 --web
+
+  # That page as one file, for whoever has no podloop
+  podloop incident show 3 -o html > incident-3.html
 
   # Its calls as a recording, to look at the node as it was
   podloop incident export 3 -f incident-3.plrec
@@ -37,7 +53,13 @@ export function incidentCommand(host: CliHost): Command {
     .argument('<id>', 'Number of the incident, as podloop incidents lists it', parseId)
     .addOption(socketOption())
     .addOption(incidentRootOption())
-    .addOption(new Option('-o, --output <format>', 'Output format').choices(['text', 'json']).default('text'))
+    .addOption(
+      new Option('-o, --output <format>', 'Output format; html is one file with the page of --web')
+        .choices(['text', 'json', 'html'])
+        .default('text'),
+    )
+    .option('--web', 'Show it on a page in the browser, with a timeline', false)
+    .addOption(pagePortOption())
     .action(async (id: number, flags: ShowFlags) => showIncident(id, flags, host));
   const toFile = new Command('export')
     .description('Write the calls of an incident to a recording, which podloop replay serves.')
@@ -54,12 +76,39 @@ export function incidentCommand(host: CliHost): Command {
 }
 
 async function showIncident(id: number, flags: ShowFlags, host: CliHost): Promise<void> {
-  await withAgent(host, flags, async ({ client }) => {
-    const incident = await new IncidentSource({ client, rootDir: flags.rootDir }).get(id);
-    const lines =
-      flags.output === 'json' ? [JSON.stringify(incident, undefined, 2)] : toIncidentLines(incident);
-    for (const line of lines) await host.stdout.writeLine(line);
+  await withAgent(host, flags, async ({ client, signal }) => {
+    const { output, web, rootDir, port } = flags;
+    const source = new IncidentSource({ client, rootDir });
+    const incident = await source.get(id);
+    if (web) {
+      const content = new RecordedContent(await readIncidentPage(incident, source, signal));
+      await servePage({ host, content, title: `The page of incident ${id}`, port, signal });
+    } else if (output === 'html') {
+      await host.stdout.writeLine(await toStandalonePage(await readIncidentPage(incident, source, signal)));
+    } else {
+      const lines = output === 'json' ? [JSON.stringify(incident, undefined, 2)] : toIncidentLines(incident);
+      for (const line of lines) await host.stdout.writeLine(line);
+    }
   });
+}
+
+/** With the calls that were recorded of it, as far as they can be read. */
+async function readIncidentPage(
+  incident: Incident,
+  source: IncidentSource,
+  signal: AbortSignal,
+): Promise<RecordedPage> {
+  const folder = await mkdtemp(join(tmpdir(), 'podloop-incident-'));
+  try {
+    const path = join(folder, 'calls.plrec');
+    await writeFile(path, await source.recording(incident.id), { mode: 0o600, signal });
+    return toIncidentPage(incident, await readRecordingEvents(path, { signal }));
+  } catch (error) {
+    signal.throwIfAborted();
+    return toIncidentPage(incident, undefined, messageOf(error));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 async function exportIncident(id: number, flags: ExportFlags, host: CliHost): Promise<void> {

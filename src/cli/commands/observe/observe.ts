@@ -16,7 +16,7 @@ import {
   readCredentials,
 } from '../../shared/kubelet-flags.js';
 import { kubeletsEndpointOption, RUNTIME_ENDPOINT_HELP } from '../../shared/runtime-endpoint.js';
-import { startPage, webOption } from '../../shared/start-page.js';
+import { startPage, webOption } from '../../shared/page/start-page.js';
 import { wrapNotes } from '../../help-layout.js';
 import { type BindAddress, parseBindAddress } from './bind-address.js';
 

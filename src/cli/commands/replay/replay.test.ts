@@ -1,5 +1,5 @@
 import { rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
@@ -12,6 +12,7 @@ import { type RecordingSummary } from '../../../proxy/record/index.js';
 import { type CliHost } from '../../cli-host.js';
 import { LineOutput } from '../../line-output.js';
 import { runProgram } from '../../program.js';
+import { type RecordedPage } from '../../shared/page/recorded-page.js';
 
 /** `podloop replay` in the test's own process. */
 class ReplayCommand {
@@ -188,6 +189,48 @@ describe('podloop replay', () => {
     await command.clock.advance(5_000);
     expect(await command.exit).toBe(0);
     expect(command.stderr).toContain('"The recording is over" position="10s" atEnd="exit"');
+  });
+
+  it('shows with --web what happened in the recording, from the moment of --from on', async () => {
+    await using recording = await recordHang();
+    const command = new ReplayCommand(
+      recording.file,
+      '--web',
+      '--port',
+      '0',
+      '--from',
+      '3s',
+      '--speed',
+      '10',
+    );
+    await untilTrue(() => /#key=\S+\n/.test(command.stdout));
+    expect(command.stdout).toContain(`The page of the recording ${recording.file}, for one browser:`);
+    const { origin, hash } = new URL(/http:\S+/.exec(command.stdout)![0]);
+    const opened = await fetch(`${origin}/session`, {
+      ...{ method: 'POST', headers: { origin }, body: JSON.stringify({ key: hash.replace('#key=', '') }) },
+    });
+    const { token } = (await opened.json()) as { token: string };
+    const cookie = opened.headers.get('set-cookie')!.split(';')[0]!;
+    const answer = await fetch(`${origin}/records`, { headers: { cookie, 'podloop-token': token } });
+    const page = (await answer.json()) as RecordedPage;
+    expect(page).toMatchObject({ title: basename(recording.file), speed: 10 });
+    expect([page.atMs! - page.fromMs, page.toMs - page.fromMs]).toEqual([3_000, 10_000]);
+    expect(page.entries.map(({ reason, pod }) => [reason, pod?.name])).toEqual([
+      ['ContainerStarted', 'web'],
+      ['CallReturned', 'web'],
+      ['CallFailed', 'web'],
+    ]);
+    expect(await command.end()).toBe(0);
+  });
+
+  it('is one of a page, a runtime and a summary', async () => {
+    await using recording = await recordHang();
+    const both = new ReplayCommand(recording.file, '--web', '--summary');
+    expect(await both.exit).toBe(1);
+    expect(both.stderr).toContain('error: use one of --web, --listen and --summary');
+    const late = new ReplayCommand(recording.file, '--web', '--from', '11s');
+    expect(await late.exit).toBe(1);
+    expect(late.stderr).toContain('error: the recording lasts 10s: it cannot begin at 11s');
   });
 
   it('stays at the last moment otherwise, until it is interrupted', async () => {

@@ -1,17 +1,29 @@
+import { basename } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { type CallSummary, type RecordingSummary, ReplayServer, summarizeRecording } from '#proxy/record';
+import {
+  type CallSummary,
+  readRecordingEvents,
+  type RecordingSummary,
+  ReplayServer,
+  summarizeRecording,
+} from '#proxy/record';
 import { formatGoDuration } from '#base/time/go-duration.js';
 import { untilAborted } from '#base/async/until-aborted.js';
 import { type CliHost } from '../../cli-host.js';
 import { usageFailure } from '../../command-failure.js';
 import { parseDurationFlag } from '../../shared/flag-values.js';
 import { createLogger, verbosityOption } from '../../shared/log/log-output.js';
+import { RecordedContent } from '../../shared/page/recorded-content.js';
+import { toRecordingPage } from '../../shared/page/recorded-page.js';
+import { pagePortOption, servePage } from '../../shared/page/serve-page.js';
 import { wrapNotes } from '../../help-layout.js';
 import { escapeTerminal, toCell } from '../../shared/print/terminal-text.js';
 
 interface ReplayFlags {
   readonly listen?: string;
   readonly summary: boolean;
+  readonly web: boolean;
+  readonly port?: number;
   readonly speed: number;
   readonly from: number;
   readonly atEnd: 'pause' | 'loop' | 'exit';
@@ -26,6 +38,9 @@ asked, and refused otherwise. Ctrl-C ends it.
 Examples:
   # What is in a recording: calls, what was slow, what hung, errors
   podloop replay node.plrec --summary
+
+  # What happened in it, on a page in the browser with a timeline
+  podloop replay node.plrec --web
 
   # The node of the recording as a runtime, at its own pace
   podloop replay node.plrec --listen unix:///tmp/replay/cri.sock
@@ -44,6 +59,8 @@ export function replayCommand(host: CliHost): Command {
     .argument('<file>', 'The recording')
     .option('--listen <endpoint>', 'unix:///path to listen at; only its owner may open it')
     .option('--summary', 'Print a summary of the recording instead of serving it', false)
+    .option('--web', 'Show the recording on a page in the browser instead of serving it', false)
+    .addOption(pagePortOption())
     .option('--speed <factor>', 'Speed of the replay, as a factor', parseSpeed, 1)
     .addOption(
       new Option('--from <duration>', 'Position in the recording at which to start')
@@ -66,7 +83,8 @@ export function replayCommand(host: CliHost): Command {
     .addOption(verbosityOption('4 is for debugging'))
     .addHelpText('after', wrapNotes(HELP))
     .action(async (file: string, flags: ReplayFlags) => {
-      if (flags.summary) await printSummary(file, flags, host);
+      if (flags.web) await showPage(file, flags, host);
+      else if (flags.summary) await printSummary(file, flags, host);
       else await serve(file, flags, host);
     });
 }
@@ -78,11 +96,32 @@ async function printSummary(file: string, { output }: ReplayFlags, host: CliHost
   else for (const line of formatRecordingSummary(summary)) await host.stdout.writeLine(line);
 }
 
+async function showPage(file: string, flags: ReplayFlags, host: CliHost): Promise<void> {
+  const { listen, summary, port, speed, from: atMs } = flags;
+  if (listen !== undefined || summary)
+    throw usageFailure('use one of --web, --listen and --summary', 'replay');
+  const signal = AbortSignal.any([host.listenForInterrupts(), host.stdout.ended]);
+  try {
+    const recorded = await readRecordingEvents(file, { signal });
+    if (atMs > recorded.durationMs)
+      throw usageFailure(
+        `the recording lasts ${duration(recorded.durationMs)}: it cannot begin at ${duration(atMs)}`,
+        'replay',
+      );
+    const content = new RecordedContent(
+      toRecordingPage(basename(file), recorded, { atMs, ...(speed === 1 ? {} : { speed }) }),
+    );
+    await servePage({ host, content, title: `The page of the recording ${file}`, port, signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
 async function serve(file: string, flags: ReplayFlags, host: CliHost): Promise<void> {
   const { listen, speed, from: fromMs, atEnd } = flags;
   if (listen === undefined)
     throw usageFailure(
-      'say where to serve the recording (--listen), or ask for what is in it (--summary)',
+      'say where to serve the recording (--listen), or ask for what is in it (--summary, --web)',
       'replay',
     );
   const logger = createLogger(host, flags.verbosity);

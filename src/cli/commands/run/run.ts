@@ -27,7 +27,7 @@ import { createLog, verbosityOption } from '../../shared/log/log-output.js';
 import { claimSharedFolder, SHARED_ROOT_DIR } from '../../shared/own-root-dir.js';
 import { howToEnd } from '../../shared/agents/agent-places.js';
 import { machineDefaults } from '../../shared/machine-defaults.js';
-import { startPage, webOption } from '../../shared/start-page.js';
+import { startPage, webOption } from '../../shared/page/start-page.js';
 import { resolveRunOptions } from './run-options.js';
 import { runForSystemd } from './run-for-systemd.js';
 import { wrapNotes } from '../../help-layout.js';

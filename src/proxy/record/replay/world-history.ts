@@ -74,6 +74,11 @@ export class WorldHistory {
     return history;
   }
 
+  /** The times at which something was seen of the node, in their order. */
+  get times(): readonly number[] {
+    return [...new Set(this.#sights.map(({ at }) => Math.max(at, this.#firstAt)))];
+  }
+
   /** Whether any list of that kind was recorded. */
   hasLists(kind: 'sandboxes' | 'containers'): boolean {
     return this.#sights.some(({ call }) => LISTS[kind].includes(call.method.name));

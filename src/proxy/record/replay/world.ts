@@ -21,6 +21,12 @@ export class World {
   readonly #containers = new Map<string, Container>();
   readonly #sandboxStatuses = new Map<string, PodSandboxStatusResponse>();
   readonly #statuses = new Map<string, ContainerStatusResponse>();
+  #version = 0;
+
+  /** Increases with what may have changed a state, or what there is. */
+  get version(): number {
+    return this.#version;
+  }
 
   sandboxes(): Iterable<PodSandbox> {
     return this.#sandboxes.values();
@@ -76,6 +82,7 @@ export class World {
         this.#sandboxStatuses.set(status.id, response);
         const known = this.#sandboxes.get(status.id);
         if (known !== undefined) this.#sandboxes.set(status.id, { ...known, state: status.state });
+        if (known?.state !== status.state) this.#version++;
         for (const each of containersStatuses) this.#learnStatus({ status: each, info: {} });
         break;
       }
@@ -91,6 +98,7 @@ export class World {
 
   #learnSandboxes(request: Buffer, items: readonly PodSandbox[]): void {
     const { filter } = ListPodSandboxRequest.decode(request);
+    this.#version++;
     if (isEmptyFilter(filter)) this.#sandboxes.clear();
     else if (isByIdOnly(filter!)) {
       for (const [id, item] of this.#sandboxes) if (matchesSandbox(item, filter)) this.#sandboxes.delete(id);
@@ -100,6 +108,7 @@ export class World {
 
   #learnContainers(request: Buffer, items: readonly Container[]): void {
     const { filter } = ListContainersRequest.decode(request);
+    this.#version++;
     if (isEmptyFilter(filter)) this.#containers.clear();
     else if (isByIdOnly(filter!)) {
       for (const [id, item] of this.#containers)
@@ -114,10 +123,12 @@ export class World {
     this.#statuses.set(status.id, response);
     const known = this.#containers.get(status.id);
     if (known !== undefined) this.#containers.set(status.id, { ...known, state: status.state });
+    if (known?.state !== status.state) this.#version++;
   }
 
   #learnEvent(event: ContainerEventResponse): void {
     const { podSandboxStatus: sandbox, containersStatuses, containerId, containerEventType } = event;
+    this.#version++;
     if (sandbox !== undefined) {
       const before = this.#sandboxStatuses.get(sandbox.id)?.info ?? {};
       this.#sandboxStatuses.set(sandbox.id, {

@@ -1,8 +1,8 @@
 /**
- * The page of a running agent: its files, what it reads of the agent, and streams.
+ * The server of a page: its files, its sessions, and what it shows, which is that of a running agent or of a recording.
  *
- * In: requests of browsers on this machine. Out: what the agent answers at its socket. Whoever opens the page needs a
- * session, which a one-time link opens; a request that another site has sent is refused, whatever it has.
+ * In: requests of browsers on this machine. Out: what the content answers. Whoever opens the page needs a session, which a
+ * one-time link opens; a request that another site has sent is refused, whatever it has.
  *
  * @module
  */
@@ -10,31 +10,24 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo } from 'node:net';
 import { type Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { pipeline } from 'node:stream/promises';
 import { type Clock } from '#base/time/clock.js';
 import { messageOf, PodloopError } from '#base/errors/errors.js';
 import { parseJsonObject } from '#base/text/parse-json-object.js';
-import { AgentAbsent, type AgentClient } from '../../shared/api/agent-client.js';
-import { ApiError } from '../../shared/api/api-status.js';
-import { toYamlText } from '../../shared/print/object-text.js';
-import { toAgentPath } from './agent-paths.js';
-import { jsonOf, type PageAnswer, refusal, sendPage, setSafeHeaders } from './answer.js';
+import { AgentAbsent } from '../api/agent-client.js';
+import { ApiError } from '../api/api-status.js';
+import { jsonOf, type PageAnswer, refusal, sendPage } from './answer.js';
 import { findForeignSender, type Purpose } from './check-sender.js';
 import { type LinkRefusal, PageAccess } from './page-access.js';
+import { type PageContent, type PageRequest } from './page-content.js';
 import { encodeFor, type PageFiles } from './page-files.js';
-import { PageStreams } from './page-streams.js';
 
 /** What a {@link PageServer} needs. */
 export interface PageServerOptions {
-  readonly client: AgentClient;
+  readonly content: PageContent;
   readonly clock: Clock;
   readonly files: PageFiles;
   /** podloop's. */
   readonly version: string;
-  /** Whether pods may be stopped, started and restarted on the page. */
-  readonly canWrite: boolean;
-  /** Examines the node; what it resolves with is JSON. */
-  readonly examine: (signal: AbortSignal) => Promise<string>;
   /** A link was refused, which may mean that somebody else has opened it. */
   readonly onRefusedLink: (refusal: LinkRefusal) => void;
 }
@@ -43,16 +36,12 @@ export interface PageServerOptions {
 const ADDRESS = '127.0.0.1';
 const MAX_CONNECTIONS = 256;
 const MAX_BODY_BYTES = 4_096;
-const ANSWER_LIMIT_MS = 60_000;
 const LIMITS = {
   ...{ headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 2_000 },
   ...{ keepAliveTimeout: 60_000, maxHeaderSize: 16 * 1_024, noDelay: true },
 } as const;
-/** Of the page's own paths. */
+/** The only path that every page has. */
 const SESSION = '/session';
-const EXAMINATION = '/examination';
-const AGENT = '/agent';
-const STREAM = '/stream';
 
 const LINK_ANSWERS: Readonly<Record<LinkRefusal, string>> = {
   used: 'this link was opened before: each opens the page once',
@@ -64,13 +53,11 @@ const LINK_ANSWERS: Readonly<Record<LinkRefusal, string>> = {
 export class PageServer implements AsyncDisposable {
   readonly #options: PageServerOptions;
   readonly #server: Server;
-  readonly #streams: PageStreams;
   #access: PageAccess | undefined;
   #port = 0;
 
   constructor(options: PageServerOptions) {
     this.#options = options;
-    this.#streams = new PageStreams(options.client);
     this.#server = createServer(LIMITS, (request, response) => void this.#serve(request, response));
     this.#server.maxConnections = MAX_CONNECTIONS;
     this.#server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
@@ -99,7 +86,7 @@ export class PageServer implements AsyncDisposable {
 
   /** Ends all connections. Idempotent. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#streams.close();
+    this.#options.content.close?.();
     this.#server.closeAllConnections();
     await new Promise<void>((resolve) => void this.#server.close(() => resolve()));
   }
@@ -141,39 +128,16 @@ export class PageServer implements AsyncDisposable {
     if (url.pathname === SESSION && method === 'POST') return await this.#openSession(request);
     if (this.#access?.admits(headers) !== true)
       return refusal(401, 'there is no session: open the page with the link that the terminal shows');
-    return await this.#answerInSession(method, url, response, signal);
+    return await this.#answerInSession({ method, url, response, signal });
   }
 
-  async #answerInSession(
-    method: string,
-    url: URL,
-    response: ServerResponse,
-    signal: AbortSignal,
-  ): Promise<PageAnswer | undefined> {
-    const { client, version, canWrite, examine } = this.#options;
-    if (method === 'GET' && url.pathname === SESSION) return jsonOf(200, { version, canWrite });
-    if (method === 'GET' && url.pathname === EXAMINATION)
-      return { code: 200, contentType: 'application/json', body: await examine(signal) };
-    const target = toAgentPath(method, url, { prefix: AGENT, canWrite });
-    if (target === undefined) return refusal(404, `there is no ${method} ${url.pathname}`);
-    const { format, ...query } = target.query as Record<string, string[]>;
-    if (format?.[0] === 'yaml') {
-      const object = await client.get(target.path, query);
-      return { code: 200, contentType: 'text/plain; charset=utf-8', body: toYamlText(object) };
-    }
-    const answer = await client.open(method, target.path, {
-      ...{ query, signal, limitMs: ANSWER_LIMIT_MS },
-      // For the history of the node.
-      headers: { 'podloop-client': 'web' },
-    });
-    setSafeHeaders(response);
-    const { 'content-type': contentType = 'application/octet-stream' } = answer.headers;
-    response.writeHead(answer.statusCode ?? 502, {
-      'cache-control': 'no-store',
-      'content-type': contentType,
-    });
-    await pipeline(answer, response, { signal });
-    return undefined;
+  async #answerInSession(request: PageRequest): Promise<PageAnswer | undefined> {
+    const { content, version } = this.#options;
+    const { method, url, response } = request;
+    if (method === 'GET' && url.pathname === SESSION) return jsonOf(200, { version, ...content.facts });
+    const answer = await content.answer(request);
+    if (answer !== undefined || response.headersSent) return answer;
+    return refusal(404, `there is no ${method} ${url.pathname}`);
   }
 
   async #openSession(request: IncomingMessage): Promise<PageAnswer> {
@@ -192,12 +156,11 @@ export class PageServer implements AsyncDisposable {
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const url = toUrl(request);
-    const path = url === undefined ? undefined : toAgentPath('GET', url, { prefix: STREAM });
     // A browser says for every WebSocket where it comes from.
     const isForeign = findForeignSender(request.headers, 'change') !== undefined;
     if (isForeign || this.#access?.admits(request.headers) !== true) refuseUpgrade(socket, '403 Forbidden');
-    else if (path === undefined) refuseUpgrade(socket, '404 Not Found');
-    else this.#streams.accept(request, socket, head, path);
+    else if (url === undefined || this.#options.content.upgrade?.(url, request, socket, head) !== true)
+      refuseUpgrade(socket, '404 Not Found');
   }
 }
 

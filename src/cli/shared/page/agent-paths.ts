@@ -1,4 +1,4 @@
-import { type Query } from '../../shared/api/agent-client.js';
+import { type Query } from '../api/agent-client.js';
 
 /** A request of the page for something of the agent. */
 export interface AgentPath {

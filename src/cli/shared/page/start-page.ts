@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { Option } from 'commander';
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
-import { type CliHost } from '../cli-host.js';
+import { type CliHost } from '../../cli-host.js';
 
 /** What {@link startPage} needs. */
 export interface StartPageOptions {

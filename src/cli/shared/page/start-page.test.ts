@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import { SILENT_LOGGER } from '#base/log/logger.js';
-import { LineOutput } from '../line-output.js';
+import { LineOutput } from '../../line-output.js';
 import { startPage } from './start-page.js';
 
 function terminal(isTTY: boolean): LineOutput {

@@ -2,7 +2,7 @@ import { type IncomingMessage } from 'node:http';
 import { type Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { messageOf } from '#base/errors/errors.js';
-import { type AgentClient } from '../../shared/api/agent-client.js';
+import { type AgentClient } from '../api/agent-client.js';
 import { type AgentPath } from './agent-paths.js';
 import { STREAM_PROTOCOL } from './page-access.js';
 

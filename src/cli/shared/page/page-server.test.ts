@@ -9,7 +9,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { FakeAgentServer } from '#support/fakes/fake-agent-server.js';
 import { FakeClock } from '#testing/fake-clock.js';
-import { AgentClient } from '../../shared/api/agent-client.js';
+import { AgentClient } from '../api/agent-client.js';
+import { AgentContent } from './agent-content.js';
 import { PageFiles } from './page-files.js';
 import { PageServer } from './page-server.js';
 
@@ -33,8 +34,8 @@ beforeEach(async () => {
   refused = [];
   const make = (canWrite: boolean): PageServer =>
     new PageServer({
-      ...{ client, clock, files: new PageFiles(pathToFileURL(`${folder}/`)), version: '9', canWrite },
-      examine: async () => '{"findings":[]}',
+      ...{ clock, files: new PageFiles(pathToFileURL(`${folder}/`)), version: '9' },
+      content: new AgentContent({ client, canWrite, examine: async () => '{"findings":[]}' }),
       onRefusedLink: (refusal) => void refused.push(refusal),
     });
   server = make(false);
@@ -167,7 +168,9 @@ describe('what the page reads', () => {
     });
     expect(agent.requests.at(-1)?.query).toEqual({ labelSelector: 'a' });
     expect((await ask('/agent/agent', { headers })).code).toBe(200);
-    expect((await ask('/session', { headers })).body).toBe('{"version":"9","canWrite":false}');
+    expect((await ask('/session', { headers })).body).toBe(
+      '{"version":"9","canWrite":false,"isRecorded":false}',
+    );
     expect((await ask('/examination', { headers })).body).toBe('{"findings":[]}');
     const yaml = await ask('/agent/api/v1/namespaces/default/pods/web?format=yaml', { headers });
     expect(yaml.body).toContain('kind: Pod\n');

@@ -41,6 +41,12 @@ export class PageFiles {
     const brotli = await readFile(new URL(`${name}.br`, this.#folder));
     return { contentType: TYPES[name.split('.')[1]!]!, brotli };
   }
+
+  /** The text of a path that the page has. */
+  async readText(path: string): Promise<string> {
+    const { brotli } = (await this.find(path))!;
+    return (await decompress(brotli)).toString('utf8');
+  }
 }
 
 /** The bytes for a client, and how they are encoded: not every browser takes brotli without TLS. */

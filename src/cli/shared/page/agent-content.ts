@@ -1,0 +1,73 @@
+import { type IncomingMessage } from 'node:http';
+import { type Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type AgentClient } from '../api/agent-client.js';
+import { toYamlText } from '../print/object-text.js';
+import { toAgentPath } from './agent-paths.js';
+import { type PageAnswer, setSafeHeaders } from './answer.js';
+import { type PageContent, type PageFacts, type PageRequest } from './page-content.js';
+import { PageStreams } from './page-streams.js';
+
+/** What {@link AgentContent} needs. */
+export interface AgentContentOptions {
+  readonly client: AgentClient;
+  /** Whether pods may be stopped, started and restarted on the page. */
+  readonly canWrite: boolean;
+  /** Examines the node; what it resolves with is JSON. */
+  readonly examine: (signal: AbortSignal) => Promise<string>;
+}
+
+const ANSWER_LIMIT_MS = 60_000;
+const EXAMINATION = '/examination';
+const AGENT = '/agent';
+const STREAM = '/stream';
+
+/** What the page reads of a running agent, at the agent's socket. */
+export class AgentContent implements PageContent {
+  readonly facts: PageFacts;
+  readonly #options: AgentContentOptions;
+  readonly #streams: PageStreams;
+
+  constructor(options: AgentContentOptions) {
+    this.#options = options;
+    this.facts = { canWrite: options.canWrite, isRecorded: false };
+    this.#streams = new PageStreams(options.client);
+  }
+
+  async answer({ method, url, response, signal }: PageRequest): Promise<PageAnswer | undefined> {
+    const { client, canWrite, examine } = this.#options;
+    if (method === 'GET' && url.pathname === EXAMINATION)
+      return { code: 200, contentType: 'application/json', body: await examine(signal) };
+    const target = toAgentPath(method, url, { prefix: AGENT, canWrite });
+    if (target === undefined) return undefined;
+    const { format, ...query } = target.query as Record<string, string[]>;
+    if (format?.[0] === 'yaml') {
+      const object = await client.get(target.path, query);
+      return { code: 200, contentType: 'text/plain; charset=utf-8', body: toYamlText(object) };
+    }
+    const answer = await client.open(method, target.path, {
+      ...{ query, signal, limitMs: ANSWER_LIMIT_MS },
+      // For the history of the node.
+      headers: { 'podloop-client': 'web' },
+    });
+    setSafeHeaders(response);
+    const { 'content-type': contentType = 'application/octet-stream' } = answer.headers;
+    response.writeHead(answer.statusCode ?? 502, {
+      'cache-control': 'no-store',
+      'content-type': contentType,
+    });
+    await pipeline(answer, response, { signal });
+    return undefined;
+  }
+
+  upgrade(url: URL, request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
+    const path = toAgentPath('GET', url, { prefix: STREAM });
+    if (path === undefined) return false;
+    this.#streams.accept(request, socket, head, path);
+    return true;
+  }
+
+  close(): void {
+    this.#streams.close();
+  }
+}

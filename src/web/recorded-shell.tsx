@@ -1,0 +1,84 @@
+import { type JSX } from 'preact';
+import { useEffect, useMemo } from 'preact/hooks';
+import { type Recorded, RecordedFeed } from './data/recorded-feed.js';
+import { Help, Logo, SkipLink, ThemeButton, useKeys } from './frame.js';
+import { useRoute } from './route.js';
+import { formatMoment, formatSpan } from './time-text.js';
+import { Timeline } from './timeline/timeline-view.js';
+import { FindingCard } from './views/doctor.js';
+
+/** The page of a recording or an incident: its timeline, which plays, and what was found. */
+export function RecordedShell({ recorded }: { recorded: Recorded }): JSX.Element {
+  const { title, facts, notes, fromMs, toMs, bands, findings } = recorded;
+  const feed = useMemo(() => new RecordedFeed(recorded), [recorded]);
+  const views =
+    findings.length === 0
+      ? [['timeline', 'Timeline']]
+      : [
+          ['timeline', 'Timeline'],
+          ['findings', `Findings (${findings.length})`],
+        ];
+  const [view = 'timeline'] = useRoute().parts;
+  const [isHelpOpen, setHelpOpen] = useKeys((digit) => {
+    const chosen = views[digit - 1];
+    if (chosen !== undefined) location.hash = `#/${chosen[0]!}`;
+  });
+  useEffect(() => {
+    document.title = `${title} – podloop`;
+  }, [title]);
+  return (
+    <>
+      <SkipLink />
+      <header class="top">
+        <span class="brand">
+          <Logo />
+        </span>
+        <div class="where">
+          <b>{title}</b>
+          <span class="muted">
+            {formatMoment(fromMs)}, {formatSpan(toMs - fromMs)}
+          </span>
+        </div>
+        <nav aria-label="Views">
+          {views.map(([key, label]) => (
+            <a key={key} href={`#/${key!}`} aria-current={view === key ? 'page' : undefined}>
+              {label}
+            </a>
+          ))}
+        </nav>
+        <span class="spacer" />
+        <ThemeButton />
+        <button
+          type="button"
+          class="icon"
+          aria-label="Keys and meaning"
+          title="Keys and meaning (?)"
+          onClick={() => setHelpOpen(true)}
+        >
+          ?
+        </button>
+      </header>
+      <div class="notices">
+        {notes.map((note) => (
+          <p key={note} class="notice warn">
+            {note}
+          </p>
+        ))}
+      </div>
+      <main id="main" tabIndex={-1}>
+        {view === 'findings' ? (
+          <section class="view">
+            <h1>What was found</h1>
+            <p class="muted">{facts.map(([name, value]) => `${name}: ${value}`).join(' · ')}</p>
+            {findings.map((finding, at) => (
+              <FindingCard key={at} finding={finding} />
+            ))}
+          </section>
+        ) : (
+          <Timeline history={feed} pods={feed} bands={bands} />
+        )}
+      </main>
+      {isHelpOpen && <Help onClose={() => setHelpOpen(false)} />}
+    </>
+  );
+}

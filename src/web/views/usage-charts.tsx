@@ -1,0 +1,33 @@
+import { type JSX } from 'preact';
+import { Chart } from '../chart.js';
+import { usePolled } from '../data/polled.js';
+import { type Session } from '../data/session.js';
+import { type Summary, SUMMARY, USAGE_MS, type UsagePoints, useUsagePoints } from '../data/usage.js';
+import { formatBytes } from '../time-text.js';
+
+const CPU = [{ label: 'used', colour: 'info' }];
+const MEMORY = [{ label: 'working set', colour: 'pull' }];
+
+/** CPU and memory over time. */
+export function UsageCharts({ points }: { points: UsagePoints }): JSX.Element {
+  return (
+    <div class="charts">
+      <Chart title="CPU" data={points.cpu} series={CPU} format={(value) => `${value.toFixed(2)} cores`} />
+      <Chart title="Memory" data={points.memory} series={MEMORY} format={formatBytes} />
+    </div>
+  );
+}
+
+interface PodUsageProps {
+  readonly session: Session;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What a pod uses, since its page was opened; nothing where nobody measures it. */
+export function PodUsage({ session, namespace, name }: PodUsageProps): JSX.Element | null {
+  const { value } = usePolled<Summary>(session, SUMMARY, USAGE_MS);
+  const usage = value?.pods?.find(({ podRef }) => podRef.namespace === namespace && podRef.name === name);
+  const points = useUsagePoints(usage);
+  return usage === undefined ? null : <UsageCharts points={points} />;
+}
