@@ -12,6 +12,7 @@ import { MICRO } from './micro/micro-scenario.js';
 import { LATENCY } from './latency/latency-scenario.js';
 import { OBSERVE_CHURN } from './observe/observe-churn.js';
 import { OBSERVE } from './observe/observe-scenario.js';
+import { PULL } from './pull/pull-scenario.js';
 import { RELAY } from './relay/relay-scenario.js';
 import { RELIST } from './relist/relist-scenario.js';
 import { type Scenario } from './scenario.js';
@@ -28,6 +29,7 @@ export const SCENARIOS: readonly Scenario[] = [
   MICRO,
   RELAY,
   FORWARD,
+  PULL,
   KUBELET,
   KUBELET_MASS,
   KUBELET_HUNG,
