@@ -17,6 +17,6 @@ async function processesNaming(word: string): Promise<string[]> {
  * Resolves once no process has the folder in its command line: an embedded runtime ends a moment after its agent, and
  * would make files in a folder that is just removed.
  */
-export async function untilNobodyNames(folder: string): Promise<void> {
-  await vi.waitFor(async () => expect(await processesNaming(folder)).toEqual([]), 30_000);
+export async function untilNobodyNames(folder: string, limitMs = 30_000): Promise<void> {
+  await vi.waitFor(async () => expect(await processesNaming(folder)).toEqual([]), limitMs);
 }

@@ -19,9 +19,14 @@ interface KeptResult extends RunResult {
 
 /**
  * Writes what a whole run has shown into `docs/results/<page>.json` and, for people, `.md`. Does nothing unless
- * PODLOOP_RESULTS is set, as `npm run test:full` sets it: a sample proves less than the whole.
+ * PODLOOP_RESULTS is set, as `npm run test:full` sets it: a sample proves less than the whole. `command`: what makes the page.
  */
-export async function recordResult(page: string, title: string, result: RunResult): Promise<void> {
+export async function recordResult(
+  page: string,
+  title: string,
+  result: RunResult,
+  command = 'npm run test:full',
+): Promise<void> {
   if (process.env['PODLOOP_RESULTS'] === undefined) return;
   const path = (ending: string): string =>
     fileURLToPath(new URL(`../../docs/results/${page}.${ending}`, import.meta.url));
@@ -33,10 +38,10 @@ export async function recordResult(page: string, title: string, result: RunResul
   );
   await mkdir(dirname(path('md')), { recursive: true });
   await writeFile(path('json'), `${JSON.stringify(results, undefined, 2)}\n`);
-  await writeFile(path('md'), renderPage(title, results));
+  await writeFile(path('md'), renderPage(title, results, command));
 }
 
-function renderPage(title: string, results: readonly KeptResult[]): string {
+function renderPage(title: string, results: readonly KeptResult[], command: string): string {
   const sections = results.map(({ name, what, values, date, machine }) => {
     const rows = Object.entries(values).map(([key, value]) => `| ${key} | ${value} |`);
     return [
@@ -51,7 +56,7 @@ function renderPage(title: string, results: readonly KeptResult[]): string {
       ...rows,
     ].join('\n');
   });
-  const note = 'Made by `npm run test:full`. Times are those of that machine in that hour.';
+  const note = `Made by \`${command}\`. Times are those of that machine in that hour.`;
   return `${[`# ${title}`, note, ...sections].join('\n\n')}\n`;
 }
 

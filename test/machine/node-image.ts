@@ -116,7 +116,7 @@ export async function provideRootTar(
 }
 
 /** The addresses that the machine's own apt takes packages from. */
-async function findMirrors(): Promise<string[]> {
+export async function findMirrors(): Promise<string[]> {
   // Without release info, so that a machine that never ran `apt-get update` answers too.
   const format = '$(CREATED_BY) $(COMPONENT) $(SITE)';
   const { stdout } = await execute('apt-get', ['indextargets', '--no-release-info', '--format', format]);
