@@ -138,7 +138,10 @@ function Shell({ session, version }: { session: Session; version: string }): JSX
         {view === 'generator' && <GeneratorView session={session} />}
         {view === 'doctor' && <DoctorView session={session} history={history} number={namespace} />}
         {!VIEWS.some(([key]) => key === view) && (
-          <p class="empty">There is no such page. The views are above.</p>
+          <section class="empty">
+            <h1>There is no such page</h1>
+            <p>The views are above.</p>
+          </section>
         )}
       </main>
       {isHelpOpen && <Help onClose={() => setHelpOpen(false)} />}
@@ -189,7 +192,7 @@ interface NoticesProps {
 
 function Notices({ history, version, agentVersion, problems }: NoticesProps): JSX.Element {
   return (
-    <div class="notices">
+    <section class="notices" aria-label="Notices">
       {history.state === 'lost' && (
         <p class="notice bad" role="alert">
           <b>Disconnected.</b> What is shown is of before: {history.problem}. Trying again…
@@ -206,6 +209,6 @@ function Notices({ history, version, agentVersion, problems }: NoticesProps): JS
           <b>Manifest:</b> {problem}
         </p>
       ))}
-    </div>
+    </section>
   );
 }

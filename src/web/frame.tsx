@@ -74,12 +74,12 @@ export function Help({ onClose }: { onClose: () => void }): JSX.Element {
   return (
     <div class="veil" onClick={(event) => event.target === event.currentTarget && onClose()}>
       <div class="dialog" role="dialog" aria-modal="true" aria-label="Keys and meaning">
-        <header>
+        <div class="dialog-head">
           <h2>Keys and meaning</h2>
           <button type="button" class="icon" aria-label="Close" ref={closing} onClick={onClose}>
             ✕
           </button>
-        </header>
+        </div>
         <div class="columns">
           <dl>
             {KEYS.map(([key, words]) => (

@@ -58,13 +58,13 @@ export function RecordedShell({ recorded }: { recorded: Recorded }): JSX.Element
           ?
         </button>
       </header>
-      <div class="notices">
+      <section class="notices" aria-label="Notices">
         {notes.map((note) => (
           <p key={note} class="notice warn">
             {note}
           </p>
         ))}
-      </div>
+      </section>
       <main id="main" tabIndex={-1}>
         {view === 'findings' ? (
           <section class="view">

@@ -26,7 +26,7 @@ function aContainer(id: string, state: ContainerState, attempt = 0): Container {
 interface Scene extends AsyncDisposable {
   readonly recording: RecordHarness;
   /** What the runtime shows from now on. */
-  show(...containers: Container[]): Promise<void>;
+  readonly show: (...containers: Container[]) => Promise<void>;
 }
 
 async function aScene(): Promise<Scene> {

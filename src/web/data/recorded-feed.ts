@@ -48,7 +48,7 @@ export const SPEEDS: readonly number[] = [0.1, 1, 10, 60, 600];
 /** What the file of the page has inside; undefined for a page that a server serves. */
 export function findEmbedded(): Recorded | undefined {
   const text = document.getElementById(ELEMENT)?.textContent;
-  return text === undefined || text === null ? undefined : (JSON.parse(text) as Recorded);
+  return text === undefined ? undefined : (JSON.parse(text) as Recorded);
 }
 
 /** Plays a recording: its tracks, and its pods at the moment where it is. */

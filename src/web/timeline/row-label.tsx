@@ -14,14 +14,12 @@ export function RowLabel({
   onSelect: () => void;
 }): JSX.Element {
   const { kind, label, more, tone, topPx, heightPx, track } = row;
-  const words = [label, more, tone === 'bad' ? 'in trouble' : '', `${track.warnings} warnings`];
   return (
     <button
       type="button"
       tabIndex={-1}
       class={`row-label ${kind}${isSelected ? ' selected' : ''}`}
       style={{ top: `${topPx}px`, height: `${heightPx}px` }}
-      aria-label={words.filter((each) => each !== '').join(', ')}
       title={`${track.namespace}/${track.name}`}
       onClick={onSelect}
     >
@@ -29,6 +27,9 @@ export function RowLabel({
       <span class="name">{label}</span>
       {more !== '' && <span class="more">{more}</span>}
       {track.restarts > 0 && kind === 'pod' && <span class="badge">↻{track.restarts}</span>}
+      <span class="visually-hidden">
+        {tone === 'bad' && ', in trouble'}, {track.warnings} warnings
+      </span>
     </button>
   );
 }

@@ -328,6 +328,7 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
 
   return (
     <section class={uid === undefined ? 'timeline' : 'timeline single'} aria-label="Timeline">
+      {uid === undefined && <h1 class="visually-hidden">Timeline</h1>}
       <TimeTools
         {...{ lengthMs, isLive, warnings, restarts }}
         onRange={(ms) =>

@@ -142,7 +142,7 @@ export function FindingCard({ finding }: { finding: RecordedFinding }): JSX.Elem
           </span>
         )}
       </header>
-      <h3>{message}</h3>
+      <h2>{message}</h2>
       {evidence.length > 0 && (
         <ul class="evidence">
           {evidence.map((line, at) => (

@@ -1,0 +1,137 @@
+import { mkdir } from 'node:fs/promises';
+import axe from 'axe-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toIncidentPage } from '../../../src/cli/shared/page/recorded-page.js';
+import { BROWSER, PageStage } from './page-stage.js';
+import { setScene } from './page-scene.js';
+
+// It is no part of the sources, so it has no types.
+const script = new URL('../../../scripts/bundle-page.mjs', import.meta.url).href;
+const IMAGES = new URL('../../../docs/images/', import.meta.url);
+/** Set to write the pictures of the pages of docs again. */
+const { PODLOOP_PICTURES } = process.env;
+
+const VIEWS = [
+  ...['timeline', 'pods', 'pods/default/web', 'pods/default/web/logs', 'pods/default/web/events'],
+  ...['pods/default/web/manifest', 'pods/default/jobs', 'pods/default/none', 'node', 'generator', 'doctor'],
+  ...['doctor/1', 'nowhere'],
+];
+/** Axe reads every element of every view. */
+const LIMIT_MS = 600_000;
+const WINDOWS = [
+  ['dark', 1360, 800],
+  ['light', 1360, 800],
+  ['dark', 390, 780],
+  ['light', 390, 780],
+] as const;
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly target: readonly unknown[]; readonly failureSummary?: string }[];
+}
+
+/** What axe finds wrong, a line for each place. */
+async function examine(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<{ readonly violations: readonly Violation[] }>(
+    'axe.run(document, { resultTypes: ["violations"] })',
+  );
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, failureSummary = '' }) => `${id}: ${String(target)}: ${failureSummary}`),
+  );
+}
+
+describe.skipIf(BROWSER === undefined)('everybody can use the page (needs chromium)', () => {
+  let browser: Browser;
+  let files: ReadonlyMap<string, Buffer>;
+
+  beforeAll(async () => {
+    const { bundlePage } = (await import(script)) as {
+      bundlePage: () => Promise<{ files: ReadonlyMap<string, Buffer> }>;
+    };
+    ({ files } = await bundlePage());
+    browser = await chromium.launch({ executablePath: BROWSER!, args: ['--no-sandbox'] });
+  });
+
+  afterAll(() => browser.close());
+
+  const takePicture = async (page: Page, name: string): Promise<void> => {
+    if (PODLOOP_PICTURES === undefined) return;
+    await mkdir(IMAGES, { recursive: true });
+    await page.screenshot({ path: new URL(`${name}.png`, IMAGES).pathname });
+  };
+
+  it.each(WINDOWS)(
+    'in a %s window of %d by %d, in every view',
+    { timeout: LIMIT_MS },
+    async (colorScheme, width, height) => {
+      await using stage = await PageStage.open(files, browser);
+      setScene(stage.agent);
+      const { page } = stage;
+      await page.setViewportSize({ width, height });
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      await page.goto(stage.server.makeLink());
+      await page.getByText('Connected').waitFor();
+      const found: string[] = [];
+      for (const view of VIEWS) {
+        await page.goto(`${stage.origin}/#/${view}`);
+        await page.locator('main > *').first().waitFor();
+        await page.waitForLoadState('networkidle');
+        found.push(...(await examine(page)).map((line) => `${view}: ${line}`));
+        const isForDocs = colorScheme === 'dark' && width > 1_000 && !view.includes('/');
+        if (isForDocs && view !== 'nowhere') await takePicture(page, `page-${view}`);
+      }
+      await page.goto(`${stage.origin}/#/timeline`);
+      await page.getByRole('application').focus();
+      for (const key of ['ArrowDown', 'ArrowDown', ']']) await page.keyboard.press(key);
+      await page.getByRole('complementary', { name: 'Details' }).waitFor();
+      found.push(...(await examine(page)).map((line) => `details: ${line}`));
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('?');
+      await page.getByRole('dialog').waitFor();
+      found.push(...(await examine(page)).map((line) => `help: ${line}`));
+      const stranger = await (await browser.newContext({ colorScheme })).newPage();
+      await stranger.goto(stage.origin);
+      await stranger.getByRole('heading', { name: 'The page needs a new link' }).waitFor();
+      found.push(...(await examine(stranger)).map((line) => `locked: ${line}`));
+      await stranger.context().close();
+      expect(found).toEqual([]);
+    },
+  );
+
+  it.each(WINDOWS)(
+    'in a %s window of %d by %d, a recording',
+    { timeout: LIMIT_MS },
+    async (colorScheme, width, height) => {
+      const beganAt = '2026-01-02T03:00:10.000Z';
+      const pod = { uid: 'u1', namespace: 'default', name: 'db' };
+      const finding = {
+        ...{ key: 'k', code: 'CallHangs', severity: 'critical' as const, spells: 1, follows: [] },
+        ...{ message: 'a call hangs', evidence: ['for 100 s'], remedy: 'look at its shim', pod, beganAt },
+      };
+      const page_ = toIncidentPage(
+        {
+          ...{ version: 1, id: 3, state: 'over', node: 'n1', podloop: '0.1.0', findings: [finding] },
+          runtime: { endpoint: 'unix:///r.sock', name: 'containerd', version: '2.1.9' },
+          ...{ beganAt, endedAt: '2026-01-02T03:00:40.000Z', recordedFrom: '2026-01-02T03:00:00.000Z' },
+          ...{ recurrences: [], gaps: ['the disk was full'] },
+        },
+        undefined,
+      );
+      await using stage = await PageStage.open(files, browser, page_);
+      const { page } = stage;
+      await page.setViewportSize({ width, height });
+      await page.emulateMedia({ colorScheme });
+      await page.goto(stage.server.makeLink());
+      await page.getByRole('slider', { name: 'Moment' }).waitFor();
+      const found = (await examine(page)).map((line) => `timeline: ${line}`);
+      const wide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+      expect(wide).toBe(false);
+      await page.getByRole('link', { name: 'Findings (1)' }).click();
+      await page.getByRole('heading', { name: 'What was found' }).waitFor();
+      found.push(...(await examine(page)).map((line) => `findings: ${line}`));
+      expect(found).toEqual([]);
+    },
+  );
+});
