@@ -13,7 +13,8 @@ export class RecordedContent implements PageContent {
     this.#page = page;
   }
 
-  async answer({ method, url }: PageRequest): Promise<PageAnswer | undefined> {
-    return method === 'GET' && url.pathname === RECORDS ? jsonOf(200, this.#page) : undefined;
+  answer({ method, url }: PageRequest): Promise<PageAnswer | undefined> {
+    const isAsked = method === 'GET' && url.pathname === RECORDS;
+    return Promise.resolve(isAsked ? jsonOf(200, this.#page) : undefined);
   }
 }
