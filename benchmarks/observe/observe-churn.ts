@@ -66,7 +66,7 @@ export const OBSERVE_CHURN: Scenario = {
 };
 
 /** The upper end is judged. */
-export function judgeObserveChurn({ seconds, growthAnHour }: ObserveChurnFigures): Goal[] {
+function judgeObserveChurn({ seconds, growthAnHour }: ObserveChurnFigures): Goal[] {
   const what = 'growth of the resident memory of podloop observe in an hour of churn, upper end';
   const goal = atMost(what, growthAnHour.high, SLOPE_LIMIT_MIB, 'MiB');
   if (seconds >= JUDGED_SECONDS) return [goal];
