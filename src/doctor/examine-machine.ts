@@ -198,7 +198,10 @@ export class MachineExaminer {
 
   async #compareDaemons(processes: readonly SeenProcess[]): Promise<DaemonFacts> {
     const { runtime, kubelet, ...rest } = await readDaemons(this.#files, processes, this.#addresses);
+    // One that listens by now did not when the runtime was asked.
+    const { startingRuntime } = this.#daemons;
     return {
+      ...(startingRuntime && { startingRuntime }),
       ...rest,
       ...(runtime && { runtime: sinceFirst(this.#daemons.runtime, runtime) }),
       ...(kubelet && { kubelet: sinceFirst(this.#daemons.kubelet, kubelet) }),
