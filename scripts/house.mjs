@@ -104,7 +104,7 @@ function measureHouse(repository) {
     {
       name: 'files that write durable records without a RecordFile (base/fs)',
       value: countIn(files, (text) => Number(/\bwriteWhole\(/.test(text))),
-      aim: 'what is no record of ours: certificates, blobs, files of containers',
+      aim: 'what is not a durable record: certificates, blobs, files of containers',
       limit: 13,
     },
     ...measurePackage(repository),

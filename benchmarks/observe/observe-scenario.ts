@@ -48,7 +48,7 @@ export const OBSERVE: Scenario = {
   },
 };
 
-/** What is judged: the worse of nothing, as both are upper bounds of one process over a long time. */
+/** What is judged: both are upper bounds of one process over a long time. */
 export function judgeObserve({ pods, seconds, observer }: ObserveFigures): Goal[] {
   const goals = [
     atMost(`CPU of podloop observe with ${pods} idle pods`, observer.cpuPercent, CPU_LIMIT, '% of a core'),

@@ -8,12 +8,12 @@ import { type Logger } from '#base/log/logger.js';
 import { EmbeddedRuntimeKeeper } from './embedded-runtime-keeper.js';
 import { findRuntime } from './find-runtime.js';
 import { RuntimeProcess } from './runtime-process.js';
-import { logRuntimeDifferences } from './telemetry/reports/log-runtime-differences.js';
+import { assertVerifiers, logRuntimeDifferences } from './telemetry/reports/log-runtime-differences.js';
 
 /** The word for the embedded runtime in place of an endpoint. */
 export const EMBEDDED_RUNTIME = 'embedded';
 
-/** A check that does not take place is no option to ignore. */
+/** A runtime that cannot verify images is refused rather than ignored. */
 const VERIFIERS = '--image-verifier-bin-dir';
 
 /** How a node agent finds or starts its runtime. */
@@ -72,7 +72,10 @@ export async function connectAgentRuntime(
   logger.info('Validated CRI v1 runtime API', { endpoint: url });
   const client = new CriClient({ endpoint: url, channels, clock, logger, timeoutMs });
   // Also after a start of our own: another process may have been faster.
-  if (keeper !== undefined) await logRuntimeDifferences({ client, flags, version, logger, signal });
+  if (keeper !== undefined) {
+    await logRuntimeDifferences({ client, flags, version, logger, signal });
+    await assertVerifiers({ client, flags, signal });
+  }
   return { client, url, name: runtimeName, version: runtimeVersion, keeper };
 }
 

@@ -192,8 +192,9 @@ export class NodeObserver implements AsyncDisposable {
     this.#incidents = new IncidentKeeper({
       ...{ rootDir, ring, hostRoot, nodeName, version, clock, logger },
       runtime: () => ({ ...reported }),
-      onCutOff: (incident) => {
+      onCutOff: async (incident) => {
         for (const record of toCutOffRecords(incident, clock.now())) this.#history.append(record);
+        await this.#history.flush();
       },
     });
     this.#disposal.use(this.#incidents);
@@ -293,7 +294,8 @@ export class NodeObserver implements AsyncDisposable {
         return;
       }
       await this.#listen();
-      this.#lock = lock;
+      if (this.#isEnded) await lock.release();
+      else this.#lock = lock;
     } catch (error) {
       await lock?.release();
       if (!isUnwritable(error)) throw error;

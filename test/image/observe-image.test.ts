@@ -59,8 +59,9 @@ describe.skipIf(!canRun)('the image of podloop', { timeout: MAKE_MS * 2 }, () =>
     const loaded = await runPodloop(['load', '-i', archive, '--runtime-endpoint', node.listen]);
     expect(loaded).toMatchObject({ code: 0 });
     const { images } = await node.client.listImages({});
-    const { id } =
-      images.find(({ repoTags }) => repoTags.some((tag) => tag.endsWith(`:${image}`))) ?? images[0]!;
+    const [found] = images.filter(({ repoTags }) => repoTags.some((tag) => tag.endsWith(`:${image}`)));
+    expect(found).toBeDefined();
+    const { id } = found!;
     await mkdir(node.logs, { recursive: true });
     const sandbox = await node.runPod('observe');
     await node.run(sandbox, 'observe', '', {

@@ -9,7 +9,7 @@ import { EmbeddedNode, until } from './embedded-node.js';
 import { end, RuntimeProgram } from './embedded-process.js';
 
 const KILLS = 5;
-const FILES = 400;
+const FILES = 4_000;
 const SEEDS = [1, 2];
 const LAYERS = [300_000, 900_000, 500_000, 1_200_000, 100_000].map((size) => randomBytes(size));
 let program: RuntimeProgram;
@@ -144,9 +144,11 @@ describe('a pull that is cut off by kill -9', () => {
     for (let kill = 0; kill < 3; kill++) {
       const child = await start();
       const pulled = pull();
-      await untilUnpacked((FILES / 4) * kill);
+      let isOver = false;
+      const over = pulled.finally(() => (isOver = true));
+      await untilUnpacked((FILES / 4) * kill, () => isOver);
       await end(child, 'SIGKILL');
-      await pulled;
+      await over;
       const roots = await list('roots');
       if (roots.length === 0) cutOff++;
       expect(sent).toBe(total);
@@ -190,9 +192,9 @@ function drawCuts(seed: number, total: number): number[] {
   return Array.from({ length: KILLS }, () => 1 + Math.floor((random() * total) / KILLS));
 }
 
-/** Until that many files were unpacked, or the image is there. */
-async function untilUnpacked(count: number): Promise<void> {
-  while ((await list('roots')).length === 0) {
+/** Until that many files were unpacked, the image is there, or the pull is over. */
+async function untilUnpacked(count: number, isOver: () => boolean): Promise<void> {
+  while (!isOver() && (await list('roots')).length === 0) {
     for (const under of await list('temporary')) {
       const names = await list('temporary', under, 'root');
       if (names.length >= count && names.length > 0) return;

@@ -52,7 +52,9 @@ export function parseDockerLogins(text: string, form: DockerFileForm): DockerLog
 /** Reads an entry, in which `auth` wins over `username` and `password`. Throws for what is none. */
 export function readDockerLogin(entry: unknown): DockerLogin {
   if (!isRecord(entry)) throw new Error('a login is no object');
-  const { auth = '', username = '', password = '', identitytoken, registrytoken } = entry;
+  const { identitytoken, registrytoken } = entry;
+  // As in Go, null is what is not there.
+  const [auth, username, password] = ['auth', 'username', 'password'].map((name) => entry[name] ?? '');
   for (const [name, value] of Object.entries({ auth, username, password }))
     if (typeof value !== 'string') throw new Error(`the field "${name}" is no text`);
   const tokens = {

@@ -8,7 +8,7 @@ import { RpcError } from '../rpc-error.js';
 import { isDigest } from './archive/digest.js';
 import { type FileRegion } from './archive/file-region.js';
 import { type Descriptor } from './archive/oci-documents.js';
-import { exhausted, UnpackMeter, type UnpackLimits } from './archive/unpack-limits.js';
+import { diskIsFull, isFull, UnpackMeter, type UnpackLimits } from './archive/unpack-limits.js';
 import { type FolderUsage } from './folder-usage.js';
 import { SingleFlight } from '#base/async/single-flight.js';
 
@@ -286,7 +286,7 @@ class OpenBlob implements PartialBlob {
       await this.#meter.addWritten(bytes.length);
       await this.#file.appendFile(bytes);
     } catch (error) {
-      throw isFull(error) ? exhausted('the disk is full') : error;
+      throw isFull(error) ? diskIsFull() : error;
     }
     this.#hash.update(bytes);
     this.#size += bytes.length;
@@ -322,10 +322,4 @@ class OpenBlob implements PartialBlob {
       `the blob ${this.#descriptor.digest} is not what the image says: ${why}`,
     );
   }
-}
-
-/** Whether an error says that there is no room on a disk. */
-export function isFull(error: unknown): boolean {
-  const code = (error as { readonly code?: unknown } | null | undefined)?.code;
-  return code === 'ENOSPC' || code === 'EDQUOT' || code === status.RESOURCE_EXHAUSTED;
 }

@@ -31,7 +31,7 @@ import { resolveFromRegistry } from '../registry/registry-image.js';
 import { type Login } from '../registry/docker-logins.js';
 import { RegistryClient, type RegistryOptions } from '../registry/registry-client.js';
 import { ChainStore } from './archive/chain-store.js';
-import { BlobStore, isFull } from './blob-store.js';
+import { BlobStore } from './blob-store.js';
 import { findSaved, ImageArchive, type SavedImage, type StoreInto, writeArchive } from './image-archive.js';
 import { type Layer } from './archive/layer-stream.js';
 import { ContainerRoots, type ContainerRoot, type CopyTree } from './container-roots.js';
@@ -55,7 +55,7 @@ import { type ImageConfig, type Platform } from './archive/oci-documents.js';
 import { OverlayProbe } from './overlay-probe.js';
 import { referencesFor, withoutReference } from './pulled-references.js';
 import { Trash } from './trash.js';
-import { exhausted, UNPACK_LIMITS, type UnpackLimits } from './archive/unpack-limits.js';
+import { diskIsFull, isFull, UNPACK_LIMITS, type UnpackLimits } from './archive/unpack-limits.js';
 import { UsageMeter, type MeasuredUsage } from './usage-meter.js';
 
 /** What {@link ImageStore.open} takes. */
@@ -364,7 +364,7 @@ export class ImageStore {
       .catch((reason: unknown) =>
         logger.warn('What a pull has left on a full disk cannot be removed', { err: messageOf(reason) }),
       );
-    return error instanceof RpcError ? error : exhausted('the disk is full');
+    return error instanceof RpcError ? error : diskIsFull();
   }
 
   /**
@@ -476,7 +476,7 @@ export class ImageStore {
 }
 
 function explainPull(name: string, error: unknown, more = ''): RpcError {
-  const known = error instanceof RpcError || !isFull(error) ? error : exhausted('the disk is full');
+  const known = error instanceof RpcError || !isFull(error) ? error : diskIsFull();
   const code = known instanceof RpcError ? known.code : status.UNKNOWN;
   return new RpcError(code, `failed to pull image "${name}": ${messageOf(known)}${more}`, { cause: error });
 }

@@ -7,7 +7,7 @@ import { EntryWriter, type UnpackReport } from './archive/entry-writer.js';
 import { assertOwner } from './archive/entry-facts.js';
 import { ignoreAbsence, ignorePresence, RootPaths } from './root-paths.js';
 import { type TarEntry } from '#base/wire/tar/tar-entry.js';
-import { exhausted, UnpackMeter, type UnpackLimits } from './archive/unpack-limits.js';
+import { diskIsFull, UnpackMeter, type UnpackLimits } from './archive/unpack-limits.js';
 
 /** What {@link RootBuilder} takes. */
 export interface RootBuilderOptions {
@@ -186,7 +186,7 @@ export class RootBuilder {
 function explain(error: unknown, { name }: TarEntry): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (typeof code === 'number') return error;
-  if (code === 'ENOSPC' || code === 'EDQUOT') return exhausted('the disk is full');
+  if (code === 'ENOSPC' || code === 'EDQUOT') return diskIsFull();
   // Node's messages name paths of this machine, which mean nothing to the client.
   return refused(`the layer's entry "${name.slice(0, 200)}" cannot be unpacked: ${code ?? message}`);
 }

@@ -1,4 +1,4 @@
-/** What a loss of power, a kill or a bad disk leaves of a store: the next runtime opens it, and every image can be had again. */
+/** What a loss of power, a kill or a bad disk leaves of a store: the next runtime opens it, and every image can be pulled again. */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

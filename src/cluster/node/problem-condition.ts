@@ -44,7 +44,7 @@ export interface ProblemConditionStats {
 }
 
 /** Types that a kubelet or the control plane writes. */
-const THEIRS: ReadonlySet<string> = new Set([
+const RESERVED_TYPES: ReadonlySet<string> = new Set([
   ...['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure', 'NetworkUnavailable', 'OutOfDisk'],
 ]);
 const TYPE = /^[A-Za-z](?:[A-Za-z0-9._/-]{0,98}[A-Za-z0-9])?$/;
@@ -56,9 +56,9 @@ const MESSAGE_INTERVAL_MS = 60_000;
 const HEARTBEAT_MS = 300_000;
 const REQUEST_MS = 15_000;
 
-/** Why this cannot be the type of a condition of ours; undefined when it can. */
+/** Why this is no type that podloop may write; undefined when it is one. */
 export function findTypeProblem(type: string): string | undefined {
-  if (THEIRS.has(type))
+  if (RESERVED_TYPES.has(type))
     return `${type} is a condition of the kubelet: choose a name of your own, such as PodloopProblem`;
   return TYPE.test(type) ? undefined : 'use a name such as PodloopProblem';
 }
@@ -70,6 +70,10 @@ export class ProblemCondition {
   readonly #changed = new Wakeup();
   readonly #backoff = new Backoff({ initialMs: MIN_INTERVAL_MS, maxMs: 120_000, jitter: 0.5 });
   #wanted: ProblemState | undefined;
+  /** When it was said last, monotonic. */
+  #setAtMs = -Infinity;
+  /** The Node may have the condition: it was found, or a patch may have arrived. */
+  #mayExist = false;
   #written: { readonly state: ProblemState; readonly sinceText: string; readonly atMs: number } | undefined;
   #stats = { written: 0, failed: 0 };
   #isFailing = false;
@@ -86,6 +90,7 @@ export class ProblemCondition {
   /** Has it written in its time. */
   set(state: ProblemState): void {
     this.#wanted = state;
+    this.#setAtMs = this.#options.clock.monotonicMs();
     this.#changed.wake();
   }
 
@@ -106,9 +111,9 @@ export class ProblemCondition {
     }
   }
 
-  /** Takes the condition away, so that nothing says of the node what nobody looks after any more. Never rejects. */
+  /** Takes the condition away, so that no stale one is left on the Node. Never rejects. */
   async remove(signal: AbortSignal): Promise<void> {
-    if (this.#written === undefined) return;
+    if (!this.#mayExist) return;
     try {
       await this.#patch({ $patch: 'delete', type: this.#options.type }, signal);
     } catch (error) {
@@ -125,6 +130,8 @@ export class ProblemCondition {
     if (this.#written === undefined) return 0;
     const { state, atMs } = this.#written;
     if (state.isTrue !== wanted.isTrue || state.reason !== wanted.reason) return 0;
+    // A heartbeat says that somebody has examined the node since.
+    if (this.#setAtMs <= atMs) return undefined;
     const intervalMs = state.message === wanted.message ? HEARTBEAT_MS : MESSAGE_INTERVAL_MS;
     return Math.max(0, atMs + intervalMs - this.#options.clock.monotonicMs());
   }
@@ -163,6 +170,7 @@ export class ProblemCondition {
     const condition: NodeCondition = {
       ...{ type, status, reason, message, lastHeartbeatTime: now, lastTransitionTime: sinceText },
     };
+    this.#mayExist = true;
     await this.#patch(condition, signal);
     this.#written = { state, sinceText, atMs: clock.monotonicMs() };
   }
@@ -173,6 +181,7 @@ export class ProblemCondition {
       ...{ method: 'GET', path: this.#path, timeoutMs: REQUEST_MS, signal },
     });
     const found = readNode(answer)?.status.conditions.find(({ type }) => type === this.#options.type);
+    if (found !== undefined) this.#mayExist = true;
     if (found?.lastTransitionTime === undefined || found.status === 'Unknown') return undefined;
     const { reason = '', message = '', lastTransitionTime: sinceText } = found;
     return { state: { isTrue: found.status === 'True', reason, message }, sinceText };

@@ -11,9 +11,10 @@ import { linkAbort } from '#base/async/linked-abort.js';
 const READ_LIMIT_MS = 5_000;
 /**
  * What the kernel answers from memory whatever state a process is in; unlike `cmdline`, which waits for a process that holds
- * its memory locked. Read on the spot it costs a fifth of four ways through Node's threads, and an observer reads hundreds.
+ * its memory locked, and `meminfo`, which in a container may be a file of lxcfs. Read on the spot it costs a fifth of four ways
+ * through Node's threads, and an observer reads hundreds.
  */
-const INSTANT = /^\/proc\/(?:\d+\/(?:task\/\d+\/)?stat|pressure\/\w+|uptime|loadavg|meminfo)$/;
+const INSTANT = /^\/proc\/\d+\/(?:task\/\d+\/)?stat$/;
 /** Of these, as many are read in one turn of the loop: a millisecond or two. */
 const READS_PER_TURN = 64;
 /** As many links as the kernel follows. */

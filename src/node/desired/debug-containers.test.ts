@@ -45,13 +45,38 @@ describe('a container that was added to a pod', () => {
     const pod = aPod();
     debugged.settle('file', [pod], true);
     expect(debugged.apply(pod)).toBe(pod);
-    expect(await debugged.add(pod, [aDebugger()])).toBe(true);
+    expect(await debugged.add(pod, [aDebugger()])).toBe('added');
     const applied = debugged.apply(pod);
     expect(applied.spec.ephemeralContainers).toEqual([aDebugger()]);
     expect(debugged.apply(pod)).toBe(applied);
     await debugged.add(applied, [aDebugger('second')]);
     expect(namesOf(debugged.apply(pod))).toEqual(['debugger', 'second']);
     expect(namesOf((await open()).apply(aPod()))).toEqual(['debugger', 'second']);
+  });
+
+  it('is not taken for another one of its name that somebody else adds', async () => {
+    const debugged = await open();
+    const pod = aPod();
+    debugged.settle('file', [pod], true);
+    const other = { ...aDebugger(), image: 'other:1' };
+    const both = [debugged.add(pod, [aDebugger()]), debugged.add(pod, [other])];
+    expect(await Promise.all(both)).toEqual(['added', 'taken']);
+    expect(await debugged.add(pod, [aDebugger()])).toBe('added');
+    expect(debugged.apply(pod).spec.ephemeralContainers).toEqual([aDebugger()]);
+  });
+
+  it('does not come back in the next life of a pod that ended while it was written', async () => {
+    const debugged = await open();
+    const pod = aPod();
+    debugged.settle('file', [pod], true);
+    const adding = debugged.add(pod, [aDebugger()]);
+    // While it is being written.
+    await Promise.resolve();
+    debugged.forget(pod.metadata.uid);
+    expect(await adding).toBe('gone');
+    await debugged.settled();
+    expect(debugged.apply(pod)).toBe(pod);
+    expect(namesOf((await open()).apply(aPod()))).toEqual([]);
   });
 
   it('stands behind those of the manifest, which come first where one has its name', async () => {
@@ -99,7 +124,7 @@ describe('a container that was added to a pod', () => {
   it('is not added to a pod that no source wants, nor when it cannot be written down', async () => {
     const debugged = await open();
     const pod = aPod();
-    expect(await debugged.add(pod, [aDebugger()])).toBe(false);
+    expect(await debugged.add(pod, [aDebugger()])).toBe('gone');
     debugged.settle('file', [pod], true);
     await rm(folder, { recursive: true });
     await expect(debugged.add(pod, [aDebugger()])).rejects.toThrow('ENOENT');

@@ -46,6 +46,8 @@ export class DebugContainers {
   readonly #logger: Logger;
   readonly #file: RecordFile<readonly DebuggedPod[]>;
   #byUid: ReadonlyMap<string, DebuggedPod>;
+  /** How many lives of a pod are over, of those that a source wants: what is written meanwhile is for the one before. */
+  readonly #lives = new Map<string, number>();
   readonly #changes = new Mutex();
   /** By source, the pods of its last delivery. */
   readonly #wanted = new Map<string, ReadonlyMap<string, NodePod>>();
@@ -98,27 +100,38 @@ export class DebugContainers {
   /**
    * Adds containers with new names to a pod.
    *
-   * Resolves once that is on disk and effective, with false if no source wants that pod any more. Rejects when it
-   * cannot be written, and nothing has happened then.
+   * Resolves once that is on disk and effective; with 'gone' if no source wants that pod any more, or its life was over meanwhile, and
+   * with 'taken' if somebody else has added another container of such a name. Rejects when it cannot be written, and nothing has
+   * happened then.
    */
-  async add({ metadata }: NodePod, containers: readonly EphemeralContainer[]): Promise<boolean> {
+  async add(
+    { metadata }: NodePod,
+    containers: readonly EphemeralContainer[],
+  ): Promise<'added' | 'gone' | 'taken'> {
     const uid = manifestUidOf(metadata);
     const source = metadata.annotations?.[STATIC_POD_ANNOTATIONS.source] ?? '';
     return this.#changes.run(async () => {
       const pod = this.#wanted.get(source)?.get(uid);
-      if (pod === undefined) return false;
+      if (pod === undefined) return 'gone';
       const definition = this.#options.definitionOf(pod);
       const before = this.#byUid.get(uid)?.containers ?? [];
-      const names = new Set(before.map(({ name }) => name));
-      const added = containers.filter(({ name }) => !names.has(name));
+      const known = new Map(before.map((each) => [each.name, JSON.stringify(each)]));
+      const added = containers.filter(({ name }) => !known.has(name));
+      if (containers.some((each) => (known.get(each.name) ?? JSON.stringify(each)) !== JSON.stringify(each)))
+        return 'taken';
+      const lives = this.#lives.get(uid);
       const debugged = { uid, source, definition, containers: [...before, ...added] };
       await this.#write(new Map(this.#byUid).set(uid, debugged));
+      if (this.#lives.get(uid) !== lives) {
+        await this.#write(this.#byUid);
+        return 'gone';
+      }
       // A delivery may have dropped others meanwhile.
       this.#byUid = new Map(this.#byUid).set(uid, debugged);
       const words = added.map(({ name }) => name).join(', ');
       this.#logger.info('Adding containers to a pod for debugging', { pod: metadata, containers: words });
       this.#options.onChanged?.();
-      return true;
+      return 'added';
     });
   }
 
@@ -131,6 +144,9 @@ export class DebugContainers {
   settle(source: string, pods: readonly NodePod[], isComplete: boolean): void {
     const wanted = new Map(pods.map((pod) => [pod.metadata.uid, pod]));
     this.#wanted.set(source, wanted);
+    for (const uid of this.#lives.keys()) {
+      if (![...this.#wanted.values()].some((pods) => pods.has(uid))) this.#lives.delete(uid);
+    }
     this.#drop((each) => {
       if (each.source !== source) return false;
       const pod = wanted.get(each.uid);
@@ -140,6 +156,7 @@ export class DebugContainers {
 
   /** The life of the pod of that manifest is over: the next one begins without what was added. Never throws. */
   forget(manifestUid: string): void {
+    this.#lives.set(manifestUid, (this.#lives.get(manifestUid) ?? 0) + 1);
     this.#drop(({ uid }) => uid === manifestUid);
   }
 

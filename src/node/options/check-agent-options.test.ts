@@ -27,6 +27,7 @@ describe('the names and settings that pods are given', () => {
     [{ oomScoreAdj: -1_001 }, '--oom-score-adj: -1001 is not from -1000 to 1000'],
     [{ maxOpenFiles: 0 }, '--max-open-files: 0 is not at least 1'],
     [{ podCidr: '10.88.0.0' }, '--pod-cidr: "10.88.0.0": must be a network such as 10.88.0.0/16'],
+    [{ podCidr: '10.88.0.0/16,10.89.0.0/16' }, '--pod-cidr: "10.88.0.0/16,10.89.0.0/16": must be'],
     [{ podCidr: '10.88.0.0/33' }, '--pod-cidr: "10.88.0.0/33": must be'],
     [{ podCidr: '10.88.0.0/16,' }, '--pod-cidr: "10.88.0.0/16,": must be'],
     [{ allowedUnsafeSysctls: ['*'] }, '--allowed-unsafe-sysctls: "*": '],

@@ -166,6 +166,6 @@ export const NODE_OPTIONS: OptionsTable<NodeOptions> = {
     group: 'Node and resources',
     field: 'volumeStatsAggPeriod',
     fromConfig: (config) => config.volumeStatsAggPeriodMs,
-    doc: 'How often the disk usage of volumes is measured; a negative value for never',
+    doc: 'How often the disk usage of claimed volumes is measured, that of others at most every two minutes; a negative value for never',
   },
 };

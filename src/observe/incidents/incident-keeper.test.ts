@@ -32,7 +32,11 @@ async function setUp(isWritable = true) {
   const make = async (): Promise<IncidentKeeper> => {
     const keeper = new IncidentKeeper({
       ...{ rootDir, ring, hostRoot: '/', nodeName: 'node', version: '0.1.0', clock, logger },
-      onCutOff: (incident) => cutOff.push(incident),
+      onCutOff: async (incident) => {
+        // It is on record before its file says so.
+        expect((await new IncidentStore(rootDir).find(incident.id))?.state).toBe('open');
+        cutOff.push(incident);
+      },
       runtime: () => ({ endpoint: 'unix:///run/cri.sock', name: 'containerd', version: '2.1.9' }),
     });
     await keeper.start();

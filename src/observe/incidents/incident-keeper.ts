@@ -34,8 +34,11 @@ export interface IncidentKeeperOptions {
   /** podloop's. */
   readonly version: string;
   readonly runtime: () => Incident['runtime'];
-  /** Called for each incident that an earlier observer left open, once that is known. */
-  readonly onCutOff?: (incident: Incident) => void;
+  /**
+   * Called for each incident that an earlier observer left open, before that is written: resolves once it is on record. Whoever is
+   * killed in between records it twice rather than never.
+   */
+  readonly onCutOff?: (incident: Incident) => Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -110,8 +113,9 @@ export class IncidentKeeper implements AsyncDisposable {
       const { gaps, ...rest } = cutOff(incident, await this.#store.lastWrittenMs(incident.id));
       const next = `the next observer began at ${new Date(beganMs).toISOString()}`;
       const left = { ...rest, gaps: [...gaps, next] };
+      // The history may be on a disk that hangs.
+      if (onCutOff !== undefined) await settlesWithin(onCutOff(left), DISK_LIMIT_MS, clock);
       this.#write(left);
-      onCutOff?.(left);
     }
     await this.settled();
   }

@@ -109,6 +109,11 @@ export class ObserverHistory implements Disposable {
   }
 
   /** Adds a record. Never waits, never throws. */
+  /** Resolves once all records so far are on the disk, or waits for as long as it takes none. */
+  async flush(): Promise<void> {
+    await this.#journal.flush();
+  }
+
   append(record: JournalRecord): void {
     const { pod, ...rest } = record;
     const about = pod === undefined ? { node: this.#options.nodeName } : { pod: toJournalPod(pod) };

@@ -100,7 +100,7 @@ describe('a socket that only reads', () => {
     expect(proxy.refused).toBe(others.length);
   });
 
-  it.each(['status', 'podSandboxStatus', 'containerStatus'] as const)(
+  it.each(['status', 'podSandboxStatus', 'containerStatus', 'imageStatus'] as const)(
     'refuses a verbose %s',
     async (name) => {
       const { asked, call } = await setUp();
@@ -108,6 +108,13 @@ describe('a socket that only reads', () => {
       expect(asked).toEqual([]);
     },
   );
+
+  it('takes no request of more than gRPC usually allows', async () => {
+    const { asked, call } = await setUp();
+    const filter = { id: 'x'.repeat(5 * 1024 * 1024) };
+    await expect(call('listContainers', { filter })).rejects.toThrow(/larger than max|RESOURCE_EXHAUSTED/i);
+    expect(asked).toEqual([]);
+  });
 
   it('gives events where that is asked for', async () => {
     const { asked, call } = await setUp({ allowsEvents: true });

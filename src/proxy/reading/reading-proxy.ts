@@ -6,7 +6,7 @@
  * the message of a call on the list. So there is no way round it by frames that two readers of HTTP/2 understand differently, by
  * other protocols that a runtime speaks at the same socket, or by services beside CRI, which do not exist here.
  *
- * A verbose status is refused as well: runtimes ask a shim for it, and it shows the variables of containers. So is
+ * A verbose status is refused as well: runtimes ask a shim for it, and it shows the variables of containers and images. So is
  * GetContainerEvents unless it is asked for, since containerd 1.7 gives each event to one reader, who takes it from the kubelet.
  *
  * @module
@@ -30,6 +30,7 @@ import { listenPrivately, parseSocketPath, type PrivateSocket } from '#base/wire
 import {
   ContainerStatusRequest,
   ImageServiceService,
+  ImageStatusRequest,
   PodSandboxStatusRequest,
   RuntimeServiceService,
   StatusRequest,
@@ -64,8 +65,11 @@ const STATUS_REQUESTS: Readonly<Record<string, (request: Buffer) => Buffer | und
   Status: (bytes) => withoutVerbose(StatusRequest, bytes),
   PodSandboxStatus: (bytes) => withoutVerbose(PodSandboxStatusRequest, bytes),
   ContainerStatus: (bytes) => withoutVerbose(ContainerStatusRequest, bytes),
+  ImageStatus: (bytes) => withoutVerbose(ImageStatusRequest, bytes),
 };
-const NO_LIMITS = { 'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1 };
+/** An answer of the runtime may be of any size; a request has gRPC's usual limit of 4 MiB. */
+const ANY_ANSWER = { 'grpc.max_receive_message_length': -1 };
+const ANY_SIZE_SENT = { 'grpc.max_send_message_length': -1 };
 /** Of one client; a kubelet has fewer under way. */
 const MAX_CALLS_PER_CONNECTION = 100;
 /** A runtime that is restarted is back within seconds. */
@@ -76,7 +80,7 @@ export class ReadingProxy implements AsyncDisposable {
   readonly #options: ReadingProxyOptions;
   readonly #client: Client;
   readonly #server = new Server({
-    ...{ ...NO_LIMITS, 'grpc.max_concurrent_streams': MAX_CALLS_PER_CONNECTION },
+    ...{ ...ANY_SIZE_SENT, 'grpc.max_concurrent_streams': MAX_CALLS_PER_CONNECTION },
   });
   #socket: PrivateSocket | undefined;
   #refused = 0;
@@ -97,7 +101,7 @@ export class ReadingProxy implements AsyncDisposable {
   private constructor(options: ReadingProxyOptions) {
     this.#options = options;
     const address = `unix:${parseSocketPath(options.upstream, 'upstream')}`;
-    this.#client = new Client(address, credentials.createInsecure(), { ...NO_LIMITS, ...RECONNECT });
+    this.#client = new Client(address, credentials.createInsecure(), { ...ANY_ANSWER, ...RECONNECT });
     for (const service of [RuntimeServiceService, ImageServiceService]) {
       const definition = toRawDefinition(service);
       this.#server.addService(definition, this.#implement(definition));

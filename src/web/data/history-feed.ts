@@ -75,7 +75,7 @@ export class HistoryFeed extends Store implements TimelineSource {
     if (isWhole) {
       const room = Math.max(0, this.#maxEntries - this.tracks.entries.length);
       this.isFull = older.length > room;
-      const kept = this.isFull ? older.slice(-room) : older;
+      const kept = this.isFull ? older.slice(older.length - room) : older;
       this.fromMs = this.isFull ? (kept[0]?.atMs ?? this.fromMs) : since;
       await this.#rebuild(kept);
     }

@@ -13,7 +13,7 @@ export function judgeTrack({ lane, containers }: Track, atMs: number): PodVerdic
   if (trouble !== undefined) return { word: trouble.label, tone: 'bad' };
   const ends = [...containers.values()].flatMap((each) => lastEnd(each, atMs) ?? []);
   const failed = ends.find(({ tone }) => tone === 'bad');
-  if (failed !== undefined && (isThere || running > 0)) return { word: failed.label, tone: 'bad' };
+  if (failed !== undefined && isThere) return { word: failed.label, tone: 'bad' };
   if (running > 0) return { word: 'Running', tone: 'ok' };
   if (isThere)
     return ends.length > 0 ? { word: 'Completed', tone: 'quiet' } : { word: 'Starting', tone: 'info' };

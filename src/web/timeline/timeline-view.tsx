@@ -302,7 +302,7 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
         '[': () => stepItem(-1),
         ']': () => stepItem(1),
         l: goLive,
-        ' ': () => player?.toggle(),
+        ...(player && { ' ': () => player.toggle() }),
         '0': () => moveTo(firstWindow(history), player === undefined),
         Escape: () => setSelection(undefined),
       } as Record<string, () => void>

@@ -8,6 +8,8 @@ export interface KubeletTraces {
 
 /** Lines of klog of a warning or an error: `E1129 17:02:37.123456    123 kubelet.go:2412] "message" err="…"`. */
 const LOG_LINE = /^[EWF]\d{4} [\d:.]+ +\d+ [^\]]+\] (.*)$/;
+/** About cgroups that the doctor makes to find out what is counted. */
+const OF_THE_DOCTOR = 'Error while processing event';
 const MAX_LOG = 2;
 const MAX_LENGTH = 150;
 const ERRORS = 'kubelet_runtime_operations_errors_total';
@@ -32,7 +34,7 @@ function findLines(before: string, during: string): string[] {
   // It is one file, which grows.
   for (const message of messagesOf(during.slice(before.length))) {
     const kind = toKind(message);
-    if (usual.has(kind)) continue;
+    if (usual.has(kind) || message.startsWith(OF_THE_DOCTOR)) continue;
     const seen = counts.get(kind);
     counts.set(kind, { message: seen?.message ?? message, count: (seen?.count ?? 0) + 1 });
   }

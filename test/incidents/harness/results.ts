@@ -82,15 +82,20 @@ export function toCauses(results: readonly Result[]): string {
   }
   const rows = [...newest.values()].filter(({ kubelet, said }) => kubelet !== undefined && said !== '');
   const list = (lines: readonly string[]): string =>
-    lines.length === 0 ? 'nothing' : lines.map((line) => quote(cell(line))).join('<br>');
+    lines.length === 0 ? 'nothing' : lines.map((line) => quote(cell(withoutPaths(line)))).join('<br>');
   return [
     '| what happened | what the kubelet logged | what its metrics showed | what the doctor said | after |',
     '| --- | --- | --- | --- | --- |',
     ...rows.map(
       ({ incident, kubelet, said, tookS }) =>
-        `| ${cell(incident)} | ${list(kubelet!.log)} | ${list(kubelet!.metrics)} | ${cell(said)} | ${tookS.toFixed(0)} s |`,
+        `| ${cell(incident)} | ${list(kubelet!.log)} | ${list(kubelet!.metrics)} | ${cell(withoutPaths(said))} | ${tookS.toFixed(0)} s |`,
     ),
   ].join('\n');
+}
+
+/** Without the folders of a test. */
+function withoutPaths(text: string): string {
+  return text.replaceAll(/\/tmp\/podloop-[^\s/]+/g, '…');
 }
 
 /** In a cell of a table. */

@@ -19,6 +19,7 @@ import { type Belongings, CountingClock, findCommands, findLeft, readBelongings 
 /** The life of an agent, as {@link Agent.start} and {@link Agent.run} begin it. */
 const STARTING = [
   'requirements of the machine',
+  'limits of the agent',
   'files of the servers',
   'connection to the cluster',
   'root folder',

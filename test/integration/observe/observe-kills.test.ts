@@ -112,7 +112,8 @@ it(
       await expect
         .poll(async () => (await readPods()).includes('Running'), { timeout: patiently(30_000) })
         .toBe(false);
-      await sleep(2_500);
+      // An observer lists every ten seconds at least.
+      await sleep(12_000);
       await churn.look();
       expect(await observer.end('SIGTERM')).toEqual({ code: 0, signal: null });
     } finally {

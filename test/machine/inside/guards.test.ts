@@ -118,7 +118,7 @@ describe('a node with pods that harm it', () => {
     await put('talks', 'while :; do seq 1 100000; done');
     const logs = '/var/log/pods/default_talks-*/main';
     await untilPrints(`ls ${logs} 2>/dev/null | wc -l`, (text) => Number(text) >= LOG_FILES);
-    // A file is rotated when it is looked at, every ten seconds: it may have grown in between.
+    // A file is checked and rotated every ten seconds: it may have grown in between.
     const bytes = Number(await shellOutput(`du -sb ${logs} | cut -f 1`));
     expect(bytes).toBeGreaterThan(LOG_MIB * 2 ** 20);
     await expectWell();

@@ -63,11 +63,25 @@ export class UnpackMeter {
     const { bavail, bsize, blocks } = await statfs(this.#folder);
     const reserve = Math.min(this.#limits.freeBytes, this.#limits.freeShare * blocks * bsize);
     if (bavail * bsize < reserve)
-      throw exhausted(`less than ${Math.round(reserve)} bytes are left on the disk`);
+      throw diskIsFull(`less than ${Math.round(reserve)} bytes are left on the disk`);
   }
 }
 
 /** The refusal of an image that is too large. */
 export function exhausted(why: string): RpcError {
   return new RpcError(status.RESOURCE_EXHAUSTED, `the image is not unpacked: ${why}`);
+}
+
+/** The same where the disk has no room: {@link isFull} knows it by its cause. */
+export function diskIsFull(why = 'the disk is full'): RpcError {
+  const error = exhausted(why);
+  error.cause = { code: 'ENOSPC' };
+  return error;
+}
+
+/** Whether an error says that there is no room on a disk. */
+export function isFull(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { readonly code?: unknown; readonly cause?: unknown };
+  if (code === 'ENOSPC' || code === 'EDQUOT') return true;
+  return cause !== undefined && isFull(cause);
 }

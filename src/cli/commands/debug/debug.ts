@@ -124,7 +124,7 @@ function checkFlags(flags: DebugFlags, pods: readonly string[]): void {
   if (!Object.hasOwn(PROFILES, profile)) throw failure(`unknown profile: ${profile}`);
   const wrong = env.find((each) => !/^[^=]+=/.test(each));
   if (wrong !== undefined) throw failure(`invalid env: ${wrong}`);
-  if (image === '') throw failure('you must specify --image when not using --copy-to.');
+  if (image === '') throw failure('you must specify --image.');
   if (!isImageName(image))
     throw failure(`invalid image name ${JSON.stringify(image)}: invalid reference format`);
   if (pods.length === 0) throw failure('NAME is required for debug');

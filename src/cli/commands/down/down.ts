@@ -81,7 +81,7 @@ async function down(
   // The one that is meant may be among those that cannot be asked.
   if (closed.length > 0) throw closedError(closed, flags);
   if (flags.socket !== undefined) throw new AgentAbsent(flags.socket);
-  // A whole agent, which nobody needs who ends one that runs.
+  // Loads the whole agent, so only when no agent runs.
   const { endLeftPods } = await import('./end-left-pods.js');
   await endLeftPods(folder, flags, {
     ...{ host, signal },

@@ -19,7 +19,7 @@ interface RelayFlags {
 }
 
 const HELP = `
-A runtime's socket is root on its node: whoever may write to it can start any container. This one lets calls that read
+Write access to a runtime's socket is root access to its node: whoever may write to it can start any container. This one lets calls that read
 through, and refuses every other one, so that a program can see the pods of a node and nothing more. Ctrl-C ends it.
 
 Examples:

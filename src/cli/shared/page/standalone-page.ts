@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { PageFiles } from './page-files.js';
 import { type RecordedPage } from './recorded-page.js';
 
-/** The id of the element with the records, as `src/web/data/recorded.ts` finds it. */
+/** The id of the element with the records, as `src/web/data/recorded-feed.ts` finds it. */
 const RECORDS = 'podloop-records';
 
 /**

@@ -8,7 +8,7 @@
 import { isRecord } from '#base/text/is-record.js';
 import { badRequest } from '../http/api-error.js';
 import { type ApiAnswer, type ApiHandler, type ApiRequest, jsonAnswer } from '../http/api-request.js';
-import { isDryRun } from './delete-pod.js';
+import { isDryRun, checkPrecondition } from './delete-pod.js';
 import { patch } from './patch-object.js';
 import { type PodRow, type PodTable } from './pod-table.js';
 import { renderPod } from './render-pod.js';
@@ -40,7 +40,7 @@ export interface EphemeralContainersOptions {
   readonly debug: DebugPod;
 }
 
-/** PATCH and PUT …/pods/{name}/ephemeralcontainers. All but the ephemeral containers in it is ignored. */
+/** PATCH and PUT …/pods/{name}/ephemeralcontainers. Only spec.ephemeralContainers of the body counts. */
 export function ephemeralContainerHandlers({ table, findPod, debug }: EphemeralContainersOptions): {
   readonly patch: ApiHandler;
   readonly replace: ApiHandler;
@@ -61,12 +61,22 @@ export function ephemeralContainerHandlers({ table, findPod, debug }: EphemeralC
       const row = findPod(request);
       const body = await request.readBody();
       const { name } = row.object.metadata;
-      const given = isRecord(body) && isRecord(body['metadata']) ? body['metadata']['name'] : undefined;
+      const metadata = isRecord(body) && isRecord(body['metadata']) ? body['metadata'] : {};
+      const given = metadata['name'];
       if (given !== name && given !== request.params['name']) {
         throw badRequest(
           `the name of the object (${String(given)}) does not match the name on the URL (${name})`,
         );
       }
+      const { uid, resourceVersion } = metadata;
+      checkPrecondition('pods', name, 'UID', uid, row.object.metadata.uid);
+      checkPrecondition(
+        'pods',
+        name,
+        'ResourceVersion',
+        resourceVersion === '' ? undefined : resourceVersion,
+        String(row.version),
+      );
       return change(request, row, body);
     },
   };

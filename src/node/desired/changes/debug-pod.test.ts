@@ -24,7 +24,7 @@ function setUp(blueprint: NodePodBlueprint = {}, { forbid = [], add, isEnding = 
     debugged: {
       add: async (_, containers) => {
         added.push(...containers);
-        return (await add?.()) ?? true;
+        return (await add?.()) === false ? 'gone' : 'added';
       },
     },
     desired: {

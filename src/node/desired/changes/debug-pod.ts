@@ -55,11 +55,13 @@ export function debugPods(ports: DebugPodsPorts): DebugPod {
     const added = containers.filter((each) => !before.has(each.name));
     const changed = { ...served, pod: { ...pod, spec: { ...pod.spec, ephemeralContainers: containers } } };
     if (isDryRun || added.length === 0) return changed;
-    const isWanted = await debugged.add(pod, added).catch((error: unknown) => {
+    const outcome = await debugged.add(pod, added).catch((error: unknown) => {
       const message = `no container was added, as this cannot be written to the disk: ${messageOf(error)}`;
       throw new ApiError('InternalError', message, undefined, { cause: error });
     });
-    if (!isWanted) throw refusal('pods', name, 'Conflict', 'its manifest is gone');
+    if (outcome === 'gone') throw refusal('pods', name, 'Conflict', 'its manifest is gone');
+    if (outcome === 'taken')
+      throw refusal('pods', name, 'Conflict', 'somebody else has just added another container of that name');
     await manifests.untilSeen(() => {
       const seen = new Set(namesOf(desired.find(uid)?.spec.ephemeralContainers));
       return added.every((each) => seen.has(each.name));

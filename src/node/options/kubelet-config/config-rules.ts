@@ -110,7 +110,9 @@ export const findDomainProblem: Rule<string> = (domain) =>
 
 /** The rule for networks with commas between them; empty for none. */
 export function findNetworksProblem(text: string): string | undefined {
-  const isFine = text === '' || text.split(',').every(isNetwork);
+  const networks = text.split(',');
+  const families = networks.map((network) => isIP(network.split('/')[0]!));
+  const isFine = text === '' || (networks.every(isNetwork) && new Set(families).size === networks.length);
   return isFine
     ? undefined
     : 'must be a network such as 10.88.0.0/16, or one of each family: 10.88.0.0/16,fd00:88::/64';

@@ -10,6 +10,7 @@
  * @module
  */
 import { posix } from 'node:path';
+import { Mutex } from '#base/async/mutex.js';
 import { RecentKeys } from '#base/async/recent-keys.js';
 import { messageOf } from '#base/errors/errors.js';
 import { findCgroupMounts, findUnifiedAlone } from '#base/proc/cgroups/cgroup-mounts.js';
@@ -59,6 +60,9 @@ export class MemoryProtection {
   readonly #settled = new Map<string, string>();
   readonly #logged = new RecentKeys({ maxKeys: MAX_LOGGED });
   #isTakenBack = false;
+  readonly #turns = new Mutex();
+  /** Whether somebody waits for a turn, which will see what all others have noted until then. */
+  #isWaiting = false;
 
   constructor(options: MemoryProtectionOptions) {
     this.#options = options;
@@ -86,20 +90,34 @@ export class MemoryProtection {
     });
   }
 
-  /** Brings all groups up to date, the topmost first. Never rejects: what cannot be set is logged once, and tried again. */
-  async settle({ all, above }: GroupsAbove, signal: AbortSignal): Promise<void> {
+  /**
+   * Brings all groups up to date, the topmost first. Never rejects: what cannot be set is logged once, and tried again. One call at a
+   * time does so; of those that come meanwhile one waits, for all of them.
+   */
+  async settle(groups: GroupsAbove, signal: AbortSignal): Promise<void> {
+    if (!this.#options.isReserved && this.#isTakenBack) return;
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
+    await this.#turns.run(async () => {
+      this.#isWaiting = false;
+      await this.#settleAll(groups, signal);
+    });
+  }
+
+  async #settleAll({ all, above }: GroupsAbove, signal: AbortSignal): Promise<void> {
     const { isReserved, limits } = this.#options;
-    if (!isReserved) {
-      if (this.#isTakenBack) return;
-      this.#isTakenBack = true;
-    }
+    this.#isTakenBack = true;
     const pods = [...this.#pods.values()];
     const total = sumOf(pods);
     // As a kubelet has it: what is kept as far as possible counts in the group of all pods for both.
     const ofAll: Protection = { ...total, minBytes: total.minBytes + total.lowBytes };
     const wanted = new Map<string, Protection>([...above, all].map((path) => [path, ofAll]));
-    const burstable = pods.find(({ qos }) => qos === 'Burstable');
-    if (burstable !== undefined) wanted.set(posix.dirname(burstable.path), { ...total, minBytes: 0n });
+    for (const { path, qos, requestBytes } of pods) {
+      if (qos !== 'Burstable') continue;
+      const ofClass = posix.dirname(path);
+      const { lowBytes } = wanted.get(ofClass) ?? NOTHING;
+      wanted.set(ofClass, { minBytes: 0n, lowBytes: lowBytes + requestBytes });
+    }
     for (const pod of pods) wanted.set(pod.path, sumOf([pod]));
     for (const path of this.#settled.keys()) if (!wanted.has(path)) wanted.set(path, NOTHING);
     for (const [path, protection] of wanted) {

@@ -142,7 +142,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
       await this.#use(pod, parent, 'cgroupfs', 'grow');
     else if (this.#layouts.some((layout) => layout.holds(parent, 'systemd'))) {
       this.#unchecked.add(parent);
-      this.#protect(pod, parent);
+      this.#take(pod, parent);
     }
     return parent;
   }
@@ -155,6 +155,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
   }
 
   async settle(pod: NodePod, sandbox: SandboxStatus): Promise<void> {
+    await this.#settleSlice(pod, sandbox);
     const path = this.#ownPathOf(pod, sandbox);
     const key = keyOf(pod.metadata.uid);
     if (path === undefined || this.#settled.get(key) === this.#describe(pod, path)) return;
@@ -167,6 +168,26 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     this.#settled.set(key, this.#describe(pod, path));
     this.#protect(pod, path);
     await this.#limitAll();
+  }
+
+  /** Only systemd may write to a slice; the memory that is kept for it is set through systemd. */
+  async #settleSlice(pod: NodePod, sandbox: SandboxStatus): Promise<void> {
+    const path = this.#findRecordedParent(pod, sandbox) ?? '';
+    const key = keyOf(pod.metadata.uid);
+    if (!this.#layouts.some((layout) => layout.holds(path, 'systemd'))) return;
+    if (this.#settled.get(key) === this.#describe(pod, path)) return;
+    this.#take(pod, path);
+    this.#settled.set(key, this.#describe(pod, path));
+    await this.#limitAll();
+  }
+
+  /** The pod has this group, whoever made it. */
+  #take(pod: NodePod, path: string): void {
+    const { uid } = pod.metadata;
+    this.#paths.set(keyOf(uid), path);
+    this.#own.set(keyOf(uid), uid);
+    this.#mayHaveGroups = true;
+    this.#protect(pod, path);
   }
 
   #protect({ metadata, spec }: NodePod, path: string): void {
@@ -257,12 +278,8 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
    */
   async #use(pod: NodePod, path: string, driver: CgroupDriver, phase: LimitPhase): Promise<void> {
     const { trees, limits } = this.#options;
-    const { uid } = pod.metadata;
-    this.#paths.set(keyOf(uid), path);
-    this.#own.set(keyOf(uid), uid);
-    this.#mayHaveGroups = true;
+    this.#take(pod, path);
     this.#isBalanced = false;
-    this.#protect(pod, path);
     // Only systemd may write to a slice.
     if (driver === 'systemd') {
       this.#unchecked.add(path);

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
@@ -38,8 +38,14 @@ async function writeOwnScore(score: number): Promise<void> {
   await writeFile('/proc/self/oom_score_adj', String(score));
 }
 
-/** Limits the files of a process by prlimit(1) of util-linux, since Node has no such call. Rejects with its words. */
+/**
+ * Limits the files of a process by prlimit(1) of util-linux, since Node has no such call. Rejects with its words.
+ *
+ * The hard limit is never lowered: a runtime that the process starts raises its own limit to that, and containers inherit it.
+ */
 export async function limitOpenFiles(limit: number, pid = process.pid): Promise<void> {
-  const args = ['--pid', String(pid), `--nofile=${limit}:${limit}`];
+  const limits = await readFile(`/proc/${pid}/limits`, 'latin1');
+  const hard = Number(/^Max open files +\S+ +(\d+)/m.exec(limits)?.[1] ?? Infinity);
+  const args = ['--pid', String(pid), `--nofile=${limit}:${limit > hard ? limit : ''}`];
   await run('prlimit', args, { timeout: DEADLINE_MS, env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' } });
 }

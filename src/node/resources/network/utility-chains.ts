@@ -145,12 +145,11 @@ class Tables {
       await this.#change('filter', how, chain, ...rule);
   }
 
+  /** False where the program says that it is not there (1); another code says nothing about that. */
   async #succeeds(table: string, ...args: readonly string[]): Promise<boolean> {
-    const { exitCode } = await this.#run(
-      this.#program,
-      ['-w', LOCK_SECONDS, '-t', table, ...args],
-      this.#signal,
-    );
+    const words = ['-w', LOCK_SECONDS, '-t', table, ...args];
+    const { exitCode, message } = await this.#run(this.#program, words, this.#signal);
+    if (exitCode > 1) throw new Error(`${this.#program} ${words.join(' ')}: ${message}`);
     return exitCode === 0;
   }
 

@@ -97,7 +97,7 @@ it('keeps the last numbers of a volume that cannot be measured, and forgets thos
   ofNode = [aClaimed('a'), aClaimed('b', { podUid: 'u2' })];
   let fails = false;
   const claims = usages({
-    countInodes: (path) =>
+    measureFolder: (path) =>
       fails && path.endsWith('a') ? Promise.reject(new Error('du was killed')) : Promise.resolve(7n),
   });
   await claims.measure(NEVER);
@@ -124,4 +124,11 @@ it('measures the others while the file server of one does not answer', async () 
   expect(claims.all()[0]?.claim.name).toBe('b');
   await clock.advance(10_000);
   await measuring;
+});
+
+it('leaves out the number of files where du cannot count them', async () => {
+  ofNode = [aClaimed('a')];
+  const claims = usages({ countInodes: () => Promise.reject(new Error('unknown option')) });
+  await claims.measure(NEVER);
+  expect(claims.all()[0]?.disk).toMatchObject({ usedBytes: 4096, inodesUsed: undefined });
 });

@@ -19,10 +19,9 @@ import { diskAt, usedOf } from './disk-usages.js';
 import { type DiskUse } from './summary-shapes.js';
 import { type ClaimRef, type VolumeUse } from './volume-usages.js';
 
-/** A volume that a pod has claimed. */
+/** A claimed volume, as far as it is measured. */
 export interface Claimed {
   readonly podUid: string;
-  /** The name of the volume in the pod. */
   readonly volume: string;
   readonly claim: ClaimRef;
   readonly place: { readonly kind: 'local' | 'hostPath'; readonly path: string };
@@ -108,9 +107,9 @@ export class ClaimUsages {
     const { looks, measureFolder, countInodes, clock } = this.#options;
     const disk = await looks.run(path, async () => diskAt(path, clock.now()));
     if (disk === undefined || !isCounted) return disk;
-    const [usedBytes, inodesUsed] = await Promise.all(
-      [measureFolder, countInodes].map(async (count) => Number(await count(path, signal))),
-    );
+    // One walk of the folder after the other. Not every du(1) counts files.
+    const usedBytes = Number(await measureFolder(path, signal));
+    const inodesUsed = await countInodes(path, signal).then(Number, () => undefined);
     return usedOf(disk, { usedBytes, inodesUsed });
   }
 }

@@ -1,4 +1,5 @@
 import { type CriClient } from '#watch';
+import { PodloopError } from '#base/errors/errors.js';
 import { isRecord } from '#base/text/is-record.js';
 import { type Logger } from '#base/log/logger.js';
 
@@ -23,6 +24,32 @@ const COMPARED = {
   '--image-dir': { choice: 'imageDirs', usual: [] },
   '--image-verifier-bin-dir': { choice: 'imageVerifierDirs', usual: [] },
 } as const;
+
+/** The flag that no runtime may pass over. */
+const VERIFIERS = '--image-verifier-bin-dir';
+
+/**
+ * Rejects with OPTION_INVALID if an embedded runtime of an earlier agent would pull images without the verifiers that the flags name,
+ * or does not say which it has.
+ */
+export async function assertVerifiers({
+  client,
+  flags,
+  signal,
+}: Pick<RuntimeDifferencesOptions, 'client' | 'flags' | 'signal'>): Promise<void> {
+  const wanted = flags.filter((_, index) => flags[index - 1] === VERIFIERS);
+  if (wanted.length === 0) return;
+  const { info } = await client.status({ verbose: true }, { signal, timeoutMs: ANSWER_MS });
+  const told = parseTold(info['config']) ?? {};
+  const { startedWith } = told;
+  const has = isRecord(startedWith) ? startedWith[COMPARED[VERIFIERS].choice] : undefined;
+  if (Array.isArray(has) && describe(has) === describe(wanted)) return;
+  const words = Array.isArray(has) ? describe(has) : 'unknown';
+  throw new PodloopError(
+    'OPTION_INVALID',
+    `${VERIFIERS} is ${words} for the embedded runtime that runs, not ${describe(wanted)}: end it with "kill ${String(told['pid'])}", and another one is started at once; pods go on`,
+  );
+}
 
 /**
  * Warns if an embedded runtime of an earlier agent differs from one that would start now, with how to end it.
