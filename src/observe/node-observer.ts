@@ -282,6 +282,10 @@ export class NodeObserver implements AsyncDisposable {
     await this.#listenElsewhere();
   }
 
+  #hasEnded(): boolean {
+    return this.#isEnded;
+  }
+
   /** Claims the root folder and opens the socket in it; an unwritable disk is reported and claimed later. */
   async #claim(signal: AbortSignal): Promise<void> {
     const { rootDir } = this.#options;
@@ -294,7 +298,8 @@ export class NodeObserver implements AsyncDisposable {
         return;
       }
       await this.#listen();
-      if (this.#isEnded) await lock.release();
+      // It may have ended while it began to listen.
+      if (this.#hasEnded()) await lock.release();
       else this.#lock = lock;
     } catch (error) {
       await lock?.release();
