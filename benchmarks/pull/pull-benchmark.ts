@@ -116,7 +116,7 @@ class Puller {
   /** Removes the image, pulls it, and pulls it again. */
   async pullBoth(signal: AbortSignal, counts: boolean): Promise<void> {
     await this.#client.removeImage({ image: { image: this.#image } });
-    // From here on the kernel counts the peak anew.
+    // From here on the kernel counts the peak again.
     await writeFile(`/proc/${this.#pid}/clear_refs`, '5');
     const coldMs = await this.#pull(signal);
     const status = await readFile(`/proc/${this.#pid}/status`, 'latin1');

@@ -56,11 +56,21 @@ describe('the condition of a Node', () => {
       },
     ]);
     expect(api.changes.map(({ path }) => path)).toEqual([`${NODE}/status`, `${NODE}/status`]);
-    await clock.advance(5 * MINUTE_MS);
+    // A heartbeat says that the node was examined since.
+    await clock.advance(4 * MINUTE_MS);
+    expect(api.changes).toHaveLength(2);
+    condition.set(hung());
+    await clock.advance(MINUTE_MS);
     expect(conditions()).toMatchObject([
       READY,
       { lastHeartbeatTime: '2026-01-02T03:09:15Z', lastTransitionTime: '2026-01-02T03:04:15Z' },
     ]);
+  });
+
+  it('has no heartbeat while nobody examines the node', async () => {
+    condition.set(hung());
+    await clock.advance(60 * MINUTE_MS);
+    expect(api.changes).toHaveLength(1);
   });
 
   it('is written at most once in ten seconds, and its words once a minute', async () => {

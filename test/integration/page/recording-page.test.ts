@@ -91,8 +91,10 @@ describe.skipIf(BROWSER === undefined)('the page of a recording (needs chromium)
     expect(await moment.getAttribute('aria-valuetext')).toMatch(/, 10m of 10m$/);
     await page.keyboard.press('Home');
     await page.getByRole('button', { name: 'Play' }).click();
+    await expect.poll(() => moment.getAttribute('aria-valuetext')).not.toMatch(/, 0ms of 10m$/);
     await page.getByRole('button', { name: 'Stop' }).click();
-    expect(await moment.getAttribute('aria-valuetext')).not.toMatch(/, 0ms of 10m$/);
+    const stoppedAt = await moment.getAttribute('aria-valuetext');
+    expect(await moment.getAttribute('aria-valuetext')).toBe(stoppedAt);
     expect(stage.complaints).toEqual([]);
     const stranger = await (await browser.newContext()).newPage();
     await stranger.goto(link);
