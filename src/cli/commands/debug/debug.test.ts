@@ -106,7 +106,7 @@ describe('podloop debug', () => {
   });
 
   it.each([
-    [['web'], 'error: you must specify --image when not using --copy-to.'],
+    [['web'], 'error: you must specify --image.'],
     [['--image=tools:1'], 'error: NAME is required for debug'],
     [['web', '--image=Tools:1'], 'error: invalid image name "Tools:1": invalid reference format'],
     [['web', '--image=tools:1', '-t'], 'error: -i/--stdin is required for containers with -t/--tty=true'],

@@ -74,7 +74,7 @@ Examples:
 /** `podloop debug`: adds an ephemeral container to a pod that runs, and talks with it. */
 export function debugCommand(host: CliHost): Command {
   const command = new Command('debug')
-    .usage('<pod> --image=<image> [options] [-- <command>...]')
+    .usage('<pod> [options] [-- <command>...]')
     .description('Debug a pod that runs, with a container that joins it.')
     .argument(
       '[words...]',
