@@ -132,7 +132,9 @@ function findWrongAddress({ nodeIp }: AgentOptions): string | undefined {
 }
 
 function findWrongOomScore({ oomScoreAdj: score = 0 }: AgentOptions): string | undefined {
-  return score >= -1_000 && score <= 1_000 ? undefined : `--oom-score-adj: ${score} is not from -1000 to 1000`;
+  return score >= -1_000 && score <= 1_000
+    ? undefined
+    : `--oom-score-adj: ${score} is not from -1000 to 1000`;
 }
 
 function findWrongPodCidr({ podCidr }: AgentOptions): string | undefined {
