@@ -45,6 +45,31 @@ const TYPES: Readonly<Partial<Record<ObservedState, RuntimeEvent['type']>>> = {
 
 const RANK: Readonly<Record<ObservedState, number>> = { unknown: 0, created: 0, running: 1, exited: 2 };
 
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+/** Steps after which an event's status was used that is older than the inspection before it. */
+const changedBehindEvent: Step[] = (
+  [
+    ['remove', 'a', 0, 'none', 0],
+    ['remove', 'a', 0, 'none', 0],
+    ['slowList', 'a', 15, 'none', 30],
+    ['moveOn', 'a', 0, 'none', 30],
+    ['moveOn', 'a', 0, 'none', 30],
+    ['create', 'a', 0, 'none', 0],
+    ['create', 'b', 0, 'none', 30],
+    ['moveOn', 'a', 0, 'none', 30],
+    ['moveOn', 'a', 0, 'none', 30],
+    ['moveOn', 'a', 0, 'none', 30],
+    ['moveOn', 'b', 0, 'now', 0],
+    ['moveOn', 'a', 0, 'none', 1_000],
+    ['moveOn', 'a', 15, 'now', 0],
+    ['limit', 'a', 13, 'none', 0],
+  ] as const
+).map(([op, podUid, at, says, afterMs]) => ({
+  ...{ op, uid: podUid, pick: at, news: says },
+  ...{ afterMs, lateMs: 0, aheadMs: 0 },
+}));
+
 /** The status that the runtime will show once the container has ended. */
 function ended(status: ContainerStatus, exitCode: number, finishedAtNs: bigint): ContainerStatus {
   const reason = status.reason === '' ? (exitCode === 0 ? 'Completed' : 'Error') : status.reason;
@@ -232,7 +257,7 @@ it('whatever events say, and however late: the cache has what the runtime would 
         expect(clock.pendingTimers).toBe(0);
       },
     ),
-    { numRuns: 600 },
+    { numRuns: 600, examples: [[1, true, changedBehindEvent]] },
   );
   // Otherwise this would test something else.
   expect(used).toBeGreaterThan(100);

@@ -277,6 +277,8 @@ export class Inspector {
       run: async (signal) => {
         // Everything seen while it waited in the queue is inspected in one go.
         begun = beginAttempt(record, conditions);
+        // An event from before the call is older than its answer, and must not replace it later.
+        this.#options.forgetEventStatuses(pod.uid);
         return await runtime.getPodStatus(begun.snapshot, signal);
       },
     });
