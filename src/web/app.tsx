@@ -6,7 +6,7 @@ import { usePolled } from './data/polled.js';
 import { PodsFeed } from './data/pods-feed.js';
 import { type Opened, openSession, type Session } from './data/session.js';
 import { useStore } from './data/store.js';
-import { Help, Logo, SkipLink, ThemeButton, useKeys } from './frame.js';
+import { Help, HelpButton, Logo, SkipLink, ThemeButton, useKeys } from './frame.js';
 import { RecordedShell } from './recorded-shell.js';
 import { useRoute } from './route.js';
 import { Timeline } from './timeline/timeline-view.js';
@@ -105,15 +105,7 @@ function Shell({ session, version }: { session: Session; version: string }): JSX
         <span class="spacer" />
         <Connection history={history} />
         <ThemeButton />
-        <button
-          type="button"
-          class="icon"
-          aria-label="Keys and meaning"
-          title="Keys and meaning (?)"
-          onClick={() => setHelpOpen(true)}
-        >
-          ?
-        </button>
+        <HelpButton onClick={() => setHelpOpen(true)} />
       </header>
       <Notices
         history={history}

@@ -53,6 +53,21 @@ const SIGNS = [
   ['sign event', 'a warning'],
 ] as const;
 
+/** Opens {@link Help}. */
+export function HelpButton({ onClick }: { onClick: () => void }): JSX.Element {
+  return (
+    <button
+      type="button"
+      class="icon"
+      aria-label="Keys and meaning"
+      title="Keys and meaning (?)"
+      onClick={onClick}
+    >
+      ?
+    </button>
+  );
+}
+
 /** What keys do, and what signs mean. */
 export function Help({ onClose }: { onClose: () => void }): JSX.Element {
   const closing = useRef<HTMLButtonElement>(null);

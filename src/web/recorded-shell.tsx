@@ -1,7 +1,7 @@
 import { type JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import { type Recorded, RecordedFeed } from './data/recorded-feed.js';
-import { Help, Logo, SkipLink, ThemeButton, useKeys } from './frame.js';
+import { Help, HelpButton, Logo, SkipLink, ThemeButton, useKeys } from './frame.js';
 import { useRoute } from './route.js';
 import { formatMoment, formatSpan } from './time-text.js';
 import { Timeline } from './timeline/timeline-view.js';
@@ -48,15 +48,7 @@ export function RecordedShell({ recorded }: { recorded: Recorded }): JSX.Element
         </nav>
         <span class="spacer" />
         <ThemeButton />
-        <button
-          type="button"
-          class="icon"
-          aria-label="Keys and meaning"
-          title="Keys and meaning (?)"
-          onClick={() => setHelpOpen(true)}
-        >
-          ?
-        </button>
+        <HelpButton onClick={() => setHelpOpen(true)} />
       </header>
       <section class="notices" aria-label="Notices">
         {notes.map((note) => (

@@ -5,11 +5,12 @@
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { FakeRegistry } from '#support/fakes/fake-registry.js';
+import { fillDisk } from './fill-disk.js';
 import { EmbeddedNode, ISOLATIONS, until } from './embedded-node.js';
 
 const run = promisify(execFile);
@@ -26,7 +27,7 @@ describe.skipIf(process.getuid?.() !== 0).each(ISOLATIONS)(
         const script = `until [ -e ${node.folder}/go ]; do sleep 0.02; done; exit 7`;
         const id = await node.run(await node.runPod('p'), 'c', script);
         await node.runtime?.close();
-        await fill(join(node.root, 'filler'));
+        await fillDisk(join(node.root, 'filler'));
         await run('touch', [join(node.folder, 'go')]);
         await node.startInside();
         expect(await node.exited(id)).toMatchObject({ exitCode: 7 });
@@ -111,15 +112,3 @@ describe.skipIf(process.getuid?.() !== 0)('a disk that gets full during a pull (
     120_000,
   );
 });
-
-/** Writes until there is no room for a byte more. */
-async function fill(path: string): Promise<void> {
-  await using file = await open(path, 'w');
-  for (const size of [65_536, 4_096, 1]) {
-    try {
-      for (;;) await file.write(Buffer.alloc(size));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-    }
-  }
-}

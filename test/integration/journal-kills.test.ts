@@ -7,7 +7,7 @@
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, open, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -15,6 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { fillDisk } from './fill-disk.js';
 import { Journal } from '../../src/history/journal/journal.js';
 import { type JournalQuery } from '../../src/history/journal/journal-query.js';
 import { type JournalEntry } from '../../src/history/journal/journal-record.js';
@@ -144,7 +145,7 @@ it.skipIf(process.getuid?.() !== 0)(
         });
       append(0);
       await one.journal.flush();
-      await fill(join(disk, 'filler'));
+      await fillDisk(join(disk, 'filler'));
       let count = 1;
       while (one.journal.facts.trouble === undefined) {
         for (let more = 0; more < 100; more++) append(count++);
@@ -219,15 +220,3 @@ it(
     });
   },
 );
-
-/** Writes until there is no room for a byte more. */
-async function fill(path: string): Promise<void> {
-  await using file = await open(path, 'w');
-  for (const size of [65_536, 4_096, 1]) {
-    try {
-      for (;;) await file.write(Buffer.alloc(size));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-    }
-  }
-}

@@ -6,7 +6,7 @@
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, open, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +14,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findFreePort } from '#support/clients/tcp-client.js';
 import { patiently } from '#support/patience.js';
+import { fillDisk } from '../fill-disk.js';
 import { PodloopProcess, runPodloop } from '../podloop-process.js';
 
 const FUSE_SERVER = fileURLToPath(new URL('../../incidents/harness/fuse-server.mjs', import.meta.url));
@@ -80,7 +81,7 @@ describe.skipIf(process.getuid?.() !== 0)('an observer', { timeout: patiently(12
     await using _observer = observer;
     await observer.line('stderr', /"Starting to listen" socket/);
     await expect.poll(health, { timeout: patiently(30_000) }).toBe('ok');
-    await fill(join(disk, 'rest'));
+    await fillDisk(join(disk, 'rest'));
     await observer.line('stderr', /"Incidents cannot be written and stay in memory" err="ENOSPC/);
     const socket = ['--socket', join(disk, 'observe/podloop.sock')];
     const { code, stdout: shown } = await runPodloop(['incidents', ...socket]);
@@ -108,15 +109,3 @@ describe.skipIf(process.getuid?.() !== 0)('an observer', { timeout: patiently(12
     expect(await observer.end('SIGTERM')).toEqual({ code: 0, signal: null });
   });
 });
-
-/** Writes until there is no room for a byte more. */
-async function fill(path: string): Promise<void> {
-  await using file = await open(path, 'w');
-  for (const size of [65_536, 4_096, 1]) {
-    try {
-      for (;;) await file.write(Buffer.alloc(size));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-    }
-  }
-}

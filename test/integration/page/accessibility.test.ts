@@ -1,13 +1,11 @@
 import { mkdir } from 'node:fs/promises';
 import axe from 'axe-core';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toIncidentPage } from '../../../src/cli/shared/page/recorded-page.js';
-import { BROWSER, PageStage } from './page-stage.js';
+import { BROWSER, bundleFiles, launchBrowser, PageStage } from './page-stage.js';
 import { setScene } from './page-scene.js';
 
-// It is no part of the sources, so it has no types.
-const script = new URL('../../../scripts/bundle-page.mjs', import.meta.url).href;
 const IMAGES = new URL('../../../docs/images/', import.meta.url);
 /** Set to write the pictures of the pages of docs again. */
 const { PODLOOP_PICTURES } = process.env;
@@ -47,11 +45,8 @@ describe.skipIf(BROWSER === undefined)('everybody can use the page (needs chromi
   let files: ReadonlyMap<string, Buffer>;
 
   beforeAll(async () => {
-    const { bundlePage } = (await import(script)) as {
-      bundlePage: () => Promise<{ files: ReadonlyMap<string, Buffer> }>;
-    };
-    ({ files } = await bundlePage());
-    browser = await chromium.launch({ executablePath: BROWSER!, args: ['--no-sandbox'] });
+    files = await bundleFiles();
+    browser = await launchBrowser();
   });
 
   afterAll(() => browser.close());

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Browser, type Page } from 'playwright-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
 import { SystemClock } from '#base/time/clock.js';
 import { findBrowser } from '#support/clients/find-browser.js';
 import { FakeAgentServer } from '#support/fakes/fake-agent-server.js';
@@ -15,6 +15,22 @@ import { AgentClient } from '../../../src/cli/shared/api/agent-client.js';
 
 /** The browser of this machine; undefined if there is none. */
 export const BROWSER = findBrowser();
+
+// It is no part of the sources, so it has no types.
+const script = new URL('../../../scripts/bundle-page.mjs', import.meta.url).href;
+
+/** The files of the page as they are now, compressed. */
+export async function bundleFiles(): Promise<ReadonlyMap<string, Buffer>> {
+  const { bundlePage } = (await import(script)) as {
+    bundlePage: () => Promise<{ files: ReadonlyMap<string, Buffer> }>;
+  };
+  return (await bundlePage()).files;
+}
+
+/** Starts {@link BROWSER}; close it at the end. */
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: BROWSER!, args: ['--no-sandbox'] });
+}
 
 /** The page in a browser, before an agent whose answers a test gives. */
 export class PageStage implements AsyncDisposable {

@@ -1,11 +1,8 @@
 import { type ServerResponse } from 'node:http';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { aKubePod } from '#support/harness/agent-command-harness.js';
-import { BROWSER, PageStage } from './page-stage.js';
-
-// It is no part of the sources, so it has no types.
-const script = new URL('../../../scripts/bundle-page.mjs', import.meta.url).href;
+import { BROWSER, bundleFiles, launchBrowser, PageStage } from './page-stage.js';
 
 const MINUTE = 60_000;
 const HOSTILE = `<img src=x onerror="document.title='taken'">`;
@@ -34,11 +31,8 @@ const death = (agoMs: number, containerId: string, exitCode: number): string => 
 
 describe.skipIf(BROWSER === undefined)('the page in a browser (needs chromium)', () => {
   beforeAll(async () => {
-    const { bundlePage } = (await import(script)) as {
-      bundlePage: () => Promise<{ files: ReadonlyMap<string, Buffer> }>;
-    };
-    ({ files } = await bundlePage());
-    browser = await chromium.launch({ executablePath: BROWSER!, args: ['--no-sandbox'] });
+    files = await bundleFiles();
+    browser = await launchBrowser();
   });
 
   afterAll(() => browser.close());

@@ -2,17 +2,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Incident } from '#observe';
 import { type RecordingEvent, type RecordingEvents } from '#proxy/record';
 import { PageFiles } from '../../../src/cli/shared/page/page-files.js';
 import { toStandalonePage } from '../../../src/cli/shared/page/standalone-page.js';
 import { toIncidentPage, toRecordingPage } from '../../../src/cli/shared/page/recorded-page.js';
-import { BROWSER, PageStage } from './page-stage.js';
-
-// It is no part of the sources, so it has no types.
-const script = new URL('../../../scripts/bundle-page.mjs', import.meta.url).href;
+import { BROWSER, bundleFiles, launchBrowser, PageStage } from './page-stage.js';
 
 const HOSTILE = `</script><img src=x onerror="document.title='taken'"><!--`;
 const BEGIN_MS = Date.parse('2026-01-02T03:00:00.000Z');
@@ -64,11 +61,8 @@ describe.skipIf(BROWSER === undefined)('the page of a recording (needs chromium)
   let files: ReadonlyMap<string, Buffer>;
 
   beforeAll(async () => {
-    const { bundlePage } = (await import(script)) as {
-      bundlePage: () => Promise<{ files: ReadonlyMap<string, Buffer> }>;
-    };
-    ({ files } = await bundlePage());
-    browser = await chromium.launch({ executablePath: BROWSER!, args: ['--no-sandbox'] });
+    files = await bundleFiles();
+    browser = await launchBrowser();
   });
 
   afterAll(() => browser.close());
