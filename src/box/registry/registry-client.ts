@@ -227,9 +227,9 @@ export class Repository {
     if (failures.length === 0) throw refused(`no host of ${this.#options.registry} may be asked for that`);
     const words = [...new Set(failures.map(({ error }) => messageOf(error)))].join('; ');
     const { error } = failures.at(-1)!;
-    if (error instanceof RpcError) throw new RpcError(error.code, words);
+    if (error instanceof RpcError) throw new RpcError(error.code, words, { cause: error });
     const isMissing = error instanceof StatusError && error.status === 404;
-    throw new RpcError(isMissing ? grpcStatus.NOT_FOUND : grpcStatus.UNKNOWN, words);
+    throw new RpcError(isMissing ? grpcStatus.NOT_FOUND : grpcStatus.UNKNOWN, words, { cause: error });
   }
 
   async #insist<T>(
