@@ -193,6 +193,10 @@ const CASES: readonly Case[] = [
   { when: 'tasks hang in the kernel', node: running({ blocked: [{ pid: 7, command: 'umount', waitsIn: 'rpc_wait_bit_killable' }], blockedCount: 1 }), finds: 'TasksBlocked', severity: 'warning', says: /rpc_wait_bit_killable/ },
   { when: 'zombies pile up', node: running({ zombies: 400, zombieParents: [{ pid: 9, command: 'app', zombies: 399 }] }), finds: 'Zombies', severity: 'warning', says: /399 of app \(9\)/ },
   { when: 'the disk of the images is read-only', node: { machine: { disks: [{ ...machine.disks[0]!, isReadOnly: true }] } }, finds: 'DiskReadOnly', severity: 'critical', says: /nothing can be written to the disk of \/var\/lib\/containerd/ },
+  { when: 'the kernel has closed a file system of a pod', node: { machine: { failedFileSystems: known([{ path: '/data', device: '8:16', fsType: 'ext4', source: '/dev/sdb', pods: [WEB] }]) } }, finds: 'DiskReadOnly', severity: 'critical', says: /the kernel has made \/data of default\/web read-only after an error/ },
+  { when: 'the kernel has closed the file system of the images', node: { machine: { disks: [{ ...machine.disks[0]!, isReadOnly: true }], failedFileSystems: known([{ path: '/var', device: '8:1', fsType: 'xfs', source: '/dev/sda1', pods: [] }]) } }, finds: 'DiskReadOnly', severity: 'critical', says: /the kernel has made \/var \(images and containers\) read-only after an error/ },
+  { when: 'the kernel has closed a file system that nobody needs', node: { machine: { failedFileSystems: known([{ path: '/backup', device: '8:16', fsType: 'ext4', source: '/dev/sdb', pods: [] }]) } }, finds: 'DiskReadOnly', severity: 'warning', says: /\/backup read-only/ },
+  { when: 'the runtime’s state cannot be written', node: { machine: { disks: [machine.disks[0]!, { ...machine.disks[0]!, path: '/run', purpose: 'sockets and state', device: '0:9', holdsImages: false, isReadOnly: true }] } }, finds: 'DiskReadOnly', severity: 'critical', says: /the disk of \/run \(sockets and state\)/ },
   { when: 'a mount does not answer', node: { machine: { deadMounts: known([{ path: '/data', fsType: 'nfs4', source: 'files:/x', silentForMs: 5_000, pods: [WEB], servers: [] }]) } }, finds: 'MountHangs', severity: 'critical', says: /\/data \(nfs4\) of default\/web/ },
   { when: 'a CPU is stuck', node: logged('watchdog: BUG: soft lockup - CPU#1 stuck for 22s! [a:1]'), finds: 'KernelLockup', severity: 'critical', says: /kernel: watchdog: BUG: soft lockup/ },
   { when: 'the kernel’s log has a hung task', node: logged('INFO: task runc:12 blocked for more than 122 seconds.'), finds: 'KernelTasksHung', severity: 'warning', says: /runc:12 \(5s ago/ },
@@ -281,7 +285,13 @@ describe('diagnose', () => {
   });
 
   it('leaves a system’s own read-only file systems alone', () => {
-    const disk = { ...machine.disks[0]!, path: '/', holdsImages: false, isReadOnly: true };
+    const disk = {
+      ...machine.disks[0]!,
+      path: '/',
+      holdsImages: false,
+      mustBeWritten: false,
+      isReadOnly: true,
+    };
     expect(diagnose(aNode({ machine: { disks: [disk] } }))).toEqual([]);
   });
 
@@ -392,6 +402,7 @@ describe('diagnose', () => {
               ...machine.disks[0]!,
               path: '/',
               holdsImages: false,
+              mustBeWritten: false,
               availableBytes: 0,
               freeInodes: 0,
               isReadOnly: true,

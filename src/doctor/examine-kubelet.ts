@@ -33,8 +33,9 @@ const STREAM_CONNECTIONS = 'kubelet_evented_pleg_connection_success_count';
 const THRESHOLD = 'podloop_pleg_threshold_seconds';
 const ACTIVE_PODS = 'kubelet_active_pods';
 const RUNNING_PODS = 'kubelet_running_pods';
+const VOLUMES = 'volume_manager_total_volumes';
 const WANTED = [
-  ...[ACTIVE_PODS, RUNNING_PODS],
+  ...[ACTIVE_PODS, RUNNING_PODS, VOLUMES],
   ...[RELIST_SECONDS, OPERATION_SECONDS, OPERATION_ERRORS, LAST_SEEN, DISCARDED],
   ...[INTERVAL_SECONDS, STREAM_CONNECTIONS, THRESHOLD],
 ];
@@ -199,6 +200,7 @@ export function readMetrics(
     relists: buckets.at(-1)?.count ?? 0,
     isRecent,
     ...readPodCounts(samples),
+    ...readVolumes(samples),
     sandboxErrors: sandboxErrorsIn(samples),
     sandboxErrorsLately:
       before.length > 0 ? Math.max(0, sandboxErrorsIn(samples) - sandboxErrorsIn(before)) : 0,
@@ -221,6 +223,16 @@ function readPodCounts(samples: readonly Sample[]): Pick<KubeletMetrics, 'podsWa
     ...(wanted.length === 0 ? {} : { podsWanted: wanted.reduce((sum, { value }) => sum + value, 0) }),
     ...(running === undefined ? {} : { podsRunning: running.value }),
   };
+}
+
+/** It counts volumes by plugin, those that are wanted and those that are mounted. */
+function readVolumes(samples: readonly Sample[]): Pick<KubeletMetrics, 'volumesMissing'> {
+  const volumes = samples.filter(({ name }) => name === VOLUMES);
+  if (volumes.length === 0) return {};
+  const sumOf = (state: string): number =>
+    volumes.filter(({ labels }) => labels['state'] === state).reduce((sum, { value }) => sum + value, 0);
+  const missing = sumOf('desired_state_of_world') - sumOf('actual_state_of_world');
+  return { volumesMissing: Math.max(0, missing) };
 }
 
 function sandboxErrorsIn(samples: readonly Sample[]): number {

@@ -12,6 +12,8 @@ import { summarizeProcesses } from './summarize-processes.js';
 import { readLoad, readMemory } from './facts/read-load.js';
 import { readPressure } from './facts/read-pressure.js';
 import { askMounts, describeDeadMounts } from './host/dead-mounts.js';
+import { findBundle } from './host/ask-shim.js';
+import { findFailedFileSystems } from './host/failed-file-systems.js';
 import {
   type DaemonFacts,
   MAX_NAMED,
@@ -32,10 +34,10 @@ import { findDeadAddresses, findSameSocket } from './facts/shim-addresses.js';
 /** The usual places, for where the runtime does not say where its images are. */
 const USUAL_IMAGES = '/var/lib/containerd';
 const OTHER_DISKS: readonly DiskPath[] = [
-  { path: '/var/lib/kubelet', purpose: 'the kubelet’s folder' },
-  { path: '/var/lib/podloop', purpose: 'podloop’s folder' },
+  { path: '/var/lib/kubelet', purpose: 'the kubelet’s folder', mustBeWritten: true },
+  { path: '/var/lib/podloop', purpose: 'podloop’s folder', mustBeWritten: true },
   { path: '/var/log', purpose: 'logs' },
-  { path: '/run', purpose: 'sockets and state' },
+  { path: '/run', purpose: 'sockets and state', mustBeWritten: true },
   { path: '/', purpose: 'the root' },
 ];
 
@@ -124,11 +126,25 @@ export class MachineExaminer {
       memory: await readMemory(files),
       systemd: await this.#systemd,
       ...(await this.#compareProcesses(examination)),
-      ...(await measureDisks(files, [...disks, ...OTHER_DISKS])),
+      ...(await measureDisks(files, [...disks, ...OTHER_DISKS, ...(await this.#findStateDisk())])),
       fsync: this.#mayWrite
         ? await measureFsync(files, folders[0]!, this.#clock)
         : notKnown('writing is switched off'),
     };
+  }
+
+  /** Where the runtime has the bundles of its containers: on most machines below /run, and asked for once then. */
+  async #findStateDisk(): Promise<DiskPath[]> {
+    const shims = this.#first.known ? this.#first.value.shims : [];
+    for (const { pid } of shims.filter(isOfCri)) {
+      const bundle = await findBundle(this.#files, pid);
+      const at = bundle?.indexOf('/io.containerd.runtime.') ?? -1;
+      if (at > 0)
+        return [
+          { path: bundle!.slice(0, at), purpose: 'the runtime’s sockets and state', mustBeWritten: true },
+        ];
+    }
+    return [];
   }
 
   async #lookAtProcesses(): Promise<ProcessLook> {
@@ -144,7 +160,14 @@ export class MachineExaminer {
   }: RuntimeExamination): Promise<
     Pick<
       MachineFacts,
-      'processes' | 'shims' | 'abandonedShims' | 'plugins' | 'runtimeWork' | 'daemons' | 'deadMounts'
+      | 'processes'
+      | 'shims'
+      | 'abandonedShims'
+      | 'plugins'
+      | 'runtimeWork'
+      | 'daemons'
+      | 'deadMounts'
+      | 'failedFileSystems'
     >
   > {
     const files = this.#files;
@@ -153,7 +176,7 @@ export class MachineExaminer {
       const nothing = notKnown('/proc cannot be read');
       return {
         ...{ processes: nothing, shims: nothing, abandonedShims: nothing, plugins: nothing },
-        ...{ runtimeWork: nothing, daemons: nothing, deadMounts: nothing },
+        ...{ runtimeWork: nothing, daemons: nothing, deadMounts: nothing, failedFileSystems: nothing },
       };
     }
     const { processes: before, blocked } = first.value;
@@ -177,6 +200,7 @@ export class MachineExaminer {
       ),
       plugins: await ask(() => findPlugins(files, before, after)),
       deadMounts: await this.#describeMounts(after, owners),
+      failedFileSystems: await ask(() => findFailedFileSystems(files, owners)),
       daemons: await ask(() => this.#compareDaemons(after)),
       runtimeWork: await ask(() =>
         this.#findWork(

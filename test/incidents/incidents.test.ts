@@ -5,12 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toDiagnosisLines } from '../../src/cli/commands/doctor/diagnosis-text.js';
 import { findClusterBinaries } from '../cluster/harness/cluster-binaries.js';
+import { churn } from './harness/churn.js';
 import { type Incident, judge, ofTheNode, type Scene, type Verdict } from './harness/incident.js';
 import { IncidentNode } from './harness/incident-node.js';
 import { findTraces } from './harness/kubelet-traces.js';
 import { describeCommit, writeResult } from './harness/results.js';
 import { CERTIFICATE_INCIDENTS } from './incidents/certificates.js';
 import { DAEMON_INCIDENTS } from './incidents/daemons.js';
+import { DISK_INCIDENTS } from './incidents/disks.js';
 import { MOUNT_INCIDENTS } from './incidents/mounts.js';
 import { OCI_INCIDENTS } from './incidents/oci-runtime.js';
 import { SANDBOX_INCIDENTS } from './incidents/sandboxes.js';
@@ -21,6 +23,7 @@ const INCIDENTS: readonly Incident[] = [
   ...OCI_INCIDENTS,
   ...DAEMON_INCIDENTS,
   ...MOUNT_INCIDENTS,
+  ...DISK_INCIDENTS,
   ...SANDBOX_INCIDENTS,
   ...CERTIFICATE_INCIDENTS,
 ];
@@ -31,7 +34,6 @@ const ROUNDS = 3;
 const BETWEEN_MS = 20_000;
 const USUAL_AGE_MS = 2_000;
 const CHURN_MINUTES = Number(process.env['PODLOOP_CHURN_MINUTES'] ?? 1);
-const PODS_PER_ROUND = 10;
 
 const found = findClusterBinaries();
 const kubelet = 'binaries' in found ? found.binaries.kubelet : undefined;
@@ -65,37 +67,11 @@ describe.each(RELEASES)('beside a kubelet on containerd %s', (release) => {
     `blames nothing in ${CHURN_MINUTES} min of pods that come and go and daemons that are restarted`,
     { timeout: (CHURN_MINUTES + 5) * 60_000 },
     async () => {
-      const untilMs = performance.now() + CHURN_MINUTES * 60_000;
-      const [wrong, counts] = [[] as string[], { pods: 0, examinations: 0 }];
-      let tookMs = 0;
-      for (let round = 1; round === 1 || performance.now() < untilMs; round++) {
-        const names = Array.from({ length: PODS_PER_ROUND }, (_, at) => `churn-${round}-${at}`);
-        for (const name of names) await node.want({ name, spec: { hostNetwork: false } });
-        counts.pods += names.length;
-        // While they are made, while they run, and while they are deleted.
-        for (const step of [() => undefined, () => findAll(node, names), () => node.unwantAll()]) {
-          await step();
-          const { findings, tookMs: took } = await node.examine();
-          tookMs = took;
-          counts.examinations++;
-          wrong.push(
-            ...ofTheNode(findings).map(({ code, message }) => `round ${round}: ${code}: ${message}`),
-          );
-        }
-        for (const name of names) await node.gone(name);
-        if (round % 3 === 0) await node.containerd.killAndRestart();
-        if (round % 4 === 0) {
-          await node.endKubelet('SIGTERM');
-          await node.startKubelet();
-        }
-      }
+      const { wrong, said, tookMs } = await churn(node, CHURN_MINUTES);
       await writeResult({
         ...{ incident: `nothing: ${CHURN_MINUTES} min of churn`, containerd: release },
         ...{ verdict: wrong.length === 0 ? 'right' : 'missed', why: wrong.slice(0, 3).join('; ') },
-        ...{
-          tookS: tookMs / 1_000,
-          said: `${counts.pods} pods made and deleted, ${counts.examinations} examinations`,
-        },
+        ...{ tookS: tookMs / 1_000, said },
         ...{ date: new Date().toISOString().slice(0, 10), commit: describeCommit() },
       });
       expect(wrong).toEqual([]);
@@ -149,10 +125,6 @@ describe.each(RELEASES)('beside a kubelet on containerd %s', (release) => {
     }
   }
 });
-
-async function findAll(node: IncidentNode, names: readonly string[]): Promise<void> {
-  for (const name of names) await node.find(name);
-}
 
 /** Takes all pods away that an incident left. */
 async function clear(node: IncidentNode, names: readonly string[]): Promise<void> {

@@ -44,7 +44,10 @@ export function parseMountinfo(text: string): readonly NumberedMount[] {
 }
 
 /** The mount that contains a path without links; the one mounted last if several are on top of each other. */
-export function findMountOf<T extends MountEntry>(mounts: readonly T[], path: string): T | undefined {
+export function findMountOf<T extends Pick<MountEntry, 'mountPoint'>>(
+  mounts: readonly T[],
+  path: string,
+): T | undefined {
   let best: T | undefined;
   for (const mount of mounts) {
     if (!isBelow(path, mount.mountPoint)) continue;
@@ -91,6 +94,8 @@ export interface MountOrigin {
   readonly fsType: string;
   /** What was mounted: a device, `server:/path` of NFS, or a word. */
   readonly source: string;
+  /** Those of the file system itself, which all its mounts share. */
+  readonly superOptions: readonly string[];
 }
 
 /** Parses the origins of mounts from the text of a mountinfo file, in the order of mounting. */
@@ -108,8 +113,15 @@ export function parseMountOrigins(text: string): readonly MountOrigin[] {
         isReadOnly: (fields[5] ?? '').split(',').includes('ro'),
         fsType: fields[separator + 1] ?? '',
         source: unescapeField(fields[separator + 2] ?? ''),
+        superOptions: (fields[separator + 3] ?? '').split(','),
       };
     });
+}
+
+/** Whether nothing can be written to the file system, whatever its mounts say. */
+export function isFileSystemReadOnly({ superOptions }: Pick<MountOrigin, 'superOptions'>): boolean {
+  // The last two are what newer kernels say of one that they have closed after an error.
+  return ['ro', 'emergency_ro', 'shutdown'].some((option) => superOptions.includes(option));
 }
 
 /** The path of a part of a file system in another table of mounts; undefined if it is not reachable there. */

@@ -51,6 +51,8 @@ export interface KubeletMetrics {
   readonly eventsDiscardedLately: number;
   /** Pods that it has to run, and those of which a sandbox runs; absent where it does not say. */
   readonly podsWanted?: number;
+  /** Volumes of pods that are not mounted yet; absent where it does not count them. */
+  readonly volumesMissing?: number;
   readonly podsRunning?: number;
   /** Failed calls of RunPodSandbox since it started, and since the examination began. */
   readonly sandboxErrors: number;

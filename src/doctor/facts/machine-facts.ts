@@ -3,6 +3,7 @@ import {
   type ContainerOwner,
   type DaemonFacts,
   type DeadMount,
+  type FailedFileSystem,
   type NamedProcess,
   type RuntimeWork,
   type SystemdFacts,
@@ -29,6 +30,8 @@ export interface MachineFacts {
   readonly systemd: Looked<SystemdFacts>;
   /** Mounts by network and FUSE whose server does not answer. */
   readonly deadMounts: Looked<readonly DeadMount[]>;
+  /** File systems that the kernel has closed for writing after an error. */
+  readonly failedFileSystems: Looked<readonly FailedFileSystem[]>;
   readonly kernelLog: Looked<KernelLogFacts>;
 }
 
@@ -88,6 +91,10 @@ export interface DiskFacts {
   readonly purpose: string;
   /** Whether images and containers lie there, for which Kubernetes wants more room. */
   readonly holdsImages: boolean;
+  /** Whether the node is ill as soon as nothing can be written there: containers, pods, volumes, sockets. */
+  readonly mustBeWritten: boolean;
+  /** `major:minor` of the file system; empty where the mounts cannot be read. */
+  readonly device: string;
   /** Nothing can be written to it, so that it is as full as it was made. */
   readonly isReadOnly: boolean;
   readonly totalBytes: number;

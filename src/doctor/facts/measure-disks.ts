@@ -9,13 +9,20 @@ import { known, type Looked, notKnown } from '../looked.js';
 import { type DiskFacts, type FsyncFacts, type SilentDisk } from './machine-facts.js';
 import { percentileOf } from '#base/text/percentile.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
-import { findMountOf, parseMountinfo } from '#base/proc/mountinfo.js';
+import {
+  findMountOf,
+  isFileSystemReadOnly,
+  type MountOrigin,
+  parseMountOrigins,
+} from '#base/proc/mountinfo.js';
 
 /** A folder whose file system matters. */
 export interface DiskPath {
   readonly path: string;
   readonly purpose: string;
   readonly holdsImages?: boolean;
+  /** Whether the node is ill as soon as nothing can be written there. */
+  readonly mustBeWritten?: boolean;
 }
 
 /** Room on file systems, and those that did not answer. */
@@ -35,15 +42,17 @@ export async function measureDisks(files: HostFiles, paths: readonly DiskPath[])
   const seen = new Set<number>();
   const disks: DiskFacts[] = [];
   const silentDisks: SilentDisk[] = [];
-  const isReadOnly = await readReadOnlyMounts(files);
-  for (const { path, purpose, holdsImages = false } of paths) {
+  const findMount = await readMounts(files);
+  for (const { path, purpose, holdsImages = false, mustBeWritten = holdsImages } of paths) {
     try {
       const { dev } = await files.stat(path);
       if (seen.has(dev)) continue;
       const { bsize, blocks, bavail, files: inodes, ffree } = await files.statfs(path);
       seen.add(dev);
+      const mount = findMount(await files.resolve(path));
       disks.push({
-        ...{ path, purpose, holdsImages, isReadOnly: isReadOnly(await files.resolve(path)) },
+        ...{ path, purpose, holdsImages, mustBeWritten, device: mount?.device ?? '' },
+        isReadOnly: mount !== undefined && (mount.isReadOnly || isFileSystemReadOnly(mount)),
         ...{ totalBytes: blocks * bsize, availableBytes: bavail * bsize },
         ...{ totalInodes: inodes, freeInodes: ffree },
       });
@@ -111,21 +120,8 @@ async function openUnnamed(folder: string): Promise<Awaited<ReturnType<typeof op
 /** As the first process of the machine sees them, which is in no container. */
 const MOUNTS = '/proc/1/mountinfo';
 
-/** Tells of paths without links whether nothing can be written there; of none, where the mounts cannot be read. */
-async function readReadOnlyMounts(files: HostFiles): Promise<(path: string) => boolean> {
-  const mounts = parseReadOnlyMounts((await files.find(MOUNTS)) ?? '');
-  return (path) => findMountOf(mounts, path)?.isReadOnly === true;
-}
-
-/** The mounts of a mountinfo file; read-only is the mount itself, or the file system below it. */
-function parseReadOnlyMounts(
-  text: string,
-): (ReturnType<typeof parseMountinfo>[number] & { readonly isReadOnly: boolean })[] {
-  return text.split('\n').flatMap((line) =>
-    parseMountinfo(line).map((mount) => {
-      const [head = '', tail = ''] = line.split(' - ');
-      const options = [head.split(' ')[5] ?? '', tail.split(' ')[2] ?? ''];
-      return { ...mount, isReadOnly: options.some((each) => each.split(',').includes('ro')) };
-    }),
-  );
+/** The mount that each path without links is on; none, where the mounts cannot be read. */
+async function readMounts(files: HostFiles): Promise<(path: string) => MountOrigin | undefined> {
+  const mounts = parseMountOrigins((await files.find(MOUNTS)) ?? '');
+  return (path) => findMountOf(mounts, path);
 }

@@ -5,6 +5,7 @@ import { type HostFiles, SilentFilesError } from '../facts/host-files.js';
 import { type SeenProcess } from '../facts/process-table.js';
 import { groupBy } from '../group-by.js';
 import { type DeadMount, MAX_NAMED, type MountServer } from './host-facts.js';
+import { findMountUsers } from './mount-users.js';
 import { type ProcessOwners } from './process-owners.js';
 import { isStopped } from './process-state.js';
 
@@ -88,22 +89,11 @@ export async function describeDeadMounts(
     const { path, fsType, source, device } = mount;
     const servers = fsType.startsWith('fuse') ? await findFuseServers(files, processes, device) : [];
     described.push({
-      ...{ path, fsType, source, ...answer, pods: await findPods(files, device, owners) },
+      ...{ path, fsType, source, ...answer, pods: await findMountUsers(files, device, owners) },
       servers,
     });
   }
   return described;
-}
-
-async function findPods(files: HostFiles, device: string, owners: ProcessOwners): Promise<DeadMount['pods']> {
-  const pods = new Map<string, DeadMount['pods'][number]>();
-  for (const { pid } of owners.listInits()) {
-    const mounts = parseMountOrigins((await files.find(`/proc/${pid}/mountinfo`)) ?? '');
-    if (!mounts.some((mount) => mount.device === device)) continue;
-    const { pod } = await owners.find(pid);
-    if (pod !== undefined) pods.set(`${pod.namespace}/${pod.name}`, pod);
-  }
-  return [...pods.values()];
 }
 
 /** The processes that have the device of FUSE open; those of this connection alone, where the kernel says which. */

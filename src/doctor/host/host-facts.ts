@@ -133,6 +133,18 @@ export interface DeadMount {
   readonly servers: readonly MountServer[];
 }
 
+/** A file system that the kernel has closed for writing after an error. */
+export interface FailedFileSystem {
+  /** Where it is mounted, the first place if there are more. */
+  readonly path: string;
+  /** `major:minor` of it. */
+  readonly device: string;
+  readonly fsType: string;
+  readonly source: string;
+  /** The pods that have it mounted. */
+  readonly pods: readonly PodRef[];
+}
+
 /** A process that serves a mount. */
 export interface MountServer extends NamedProcess {
   readonly isStopped: boolean;

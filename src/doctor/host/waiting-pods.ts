@@ -1,10 +1,11 @@
 import { formatPod } from '#kube/pod/pod-ref.js';
 import { type WaitingPod } from '../facts/kubelet-facts.js';
-import { podsOf } from '../pods/pod-object.js';
+import { podsOf, type StatusObject } from '../pods/pod-object.js';
 import { type ListedSandbox } from '../runtime-port.js';
 
 /** Of a container that waits for an init container, which says itself why. */
 const FOLLOWS = 'PodInitializing';
+const CRASHES = 'CrashLoopBackOff';
 
 /** Reads the pods that wait out of what a kubelet or podloop's agent serves; those that end or have ended are left out. */
 export function readWaitingPods(
@@ -13,7 +14,7 @@ export function readWaitingPods(
   nowMs: number,
 ): WaitingPod[] {
   const ready = new Set(sandboxes.filter((each) => each.ready).map(({ pod }) => formatPod(pod)));
-  return podsOf(page).flatMap(({ metadata = {}, status = {} }): WaitingPod[] => {
+  return podsOf(page).flatMap(({ metadata = {}, spec = {}, status = {} }): WaitingPod[] => {
     const { uid = '', namespace = '', name = '', deletionTimestamp, creationTimestamp } = metadata;
     if (deletionTimestamp !== undefined || ['Succeeded', 'Failed'].includes(status.phase ?? '')) return [];
     const pod = { uid, namespace, name };
@@ -22,12 +23,38 @@ export function readWaitingPods(
       forMs: Number.isNaN(sinceMs) ? 0 : Math.max(0, nowMs - sinceMs),
       hasSandbox: ready.has(formatPod(pod)),
     };
-    const statuses = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
-    if (statuses.length === 0) return [{ pod, reason: status.phase ?? 'Unknown', message: '', ...rest }];
-    const waiting = statuses.filter(({ state }) => state?.waiting !== undefined);
-    const first = waiting.find(({ state }) => state?.waiting?.reason !== FOLLOWS);
-    if (first === undefined) return [];
-    const { reason = '', message = '' } = first.state!.waiting!;
-    return [{ pod, container: first.name ?? '', reason, message, ...rest }];
+    const { initContainerStatuses = [], containerStatuses = [] } = status;
+    if (initContainerStatuses.length + containerStatuses.length === 0)
+      return [{ pod, reason: status.phase ?? 'Unknown', message: '', ...rest }];
+    const waits = [...initContainerStatuses, ...containerStatuses].find(
+      ({ state }) => state?.waiting !== undefined && state.waiting.reason !== FOLLOWS,
+    );
+    if (waits !== undefined) {
+      const { reason = '', message = '' } = waits.state!.waiting!;
+      return [{ pod, container: waits.name ?? '', reason, message, ...rest }];
+    }
+    const crashed =
+      initContainerStatuses.find((each) => crashesAgain(each, 'OnFailure')) ??
+      containerStatuses.find((each) => crashesAgain(each, spec.restartPolicy));
+    if (crashed === undefined) return [];
+    const message = describeCrashes(crashed);
+    return [{ pod, container: crashed.name ?? '', reason: CRASHES, message, ...rest }];
   });
+}
+
+/**
+ * Whether it has ended, had been started again before, and will be once more. A kubelet without a control plane does not
+ * say that it waits for that: it serves the state of its last sync.
+ */
+function crashesAgain({ restartCount = 0, state }: StatusObject, restartPolicy = 'Always'): boolean {
+  const exitCode = state?.terminated?.exitCode;
+  if (exitCode === undefined || restartCount === 0 || restartPolicy === 'Never') return false;
+  return restartPolicy === 'Always' || exitCode !== 0;
+}
+
+function describeCrashes({ restartCount = 0, state }: StatusObject): string {
+  const { exitCode = 0, reason = '' } = state?.terminated ?? {};
+  const why = reason === '' ? '' : ` (${reason})`;
+  const often = restartCount === 1 ? 'once' : `${restartCount} times`;
+  return `it ended with exit code ${exitCode}${why} after it had been started again ${often}`;
 }

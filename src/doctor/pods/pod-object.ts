@@ -14,6 +14,7 @@ export interface PodObject {
   };
   readonly spec?: {
     readonly nodeName?: string;
+    readonly restartPolicy?: string;
     readonly volumes?: readonly VolumeObject[];
     readonly initContainers?: readonly ContainerObject[];
     readonly containers?: readonly ContainerObject[];

@@ -1,18 +1,27 @@
+import { formatPod } from '#kube/pod/pod-ref.js';
 import { type Finding } from '../finding.js';
 import { type DiskFacts, type SilentDisk } from '../facts/machine-facts.js';
+import { type FailedFileSystem } from '../host/host-facts.js';
+import { valueOf } from '../looked.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
-import { formatBytes, formatMs, formatPercent } from './words.js';
+import { formatBytes, formatMs, formatPercent, nameSome } from './words.js';
 
-/** Whether the file systems that a node needs have room. */
-export const diskRules: Rule = ({ machine }) => [
-  ...machine.silentDisks.map(toDiskHangs),
-  ...machine.disks.filter(mustBeWritten).map(toReadOnly),
-  // An image of a system that nothing is written to is full from the start.
-  ...machine.disks
-    .filter(({ isReadOnly }) => !isReadOnly)
-    .flatMap((disk) => [...findFull(disk), ...findWithoutInodes(disk)]),
-];
+/** Whether the file systems that a node and its pods need can be written to and have room. */
+export const diskRules: Rule = ({ machine }) => {
+  const { silentDisks, disks } = machine;
+  const closed = disks.filter(({ isReadOnly, mustBeWritten }) => isReadOnly && mustBeWritten);
+  const failed = valueOf(machine.failedFileSystems) ?? [];
+  return [
+    ...silentDisks.map(toDiskHangs),
+    ...failed.map((each) => toFailed(each, closed)),
+    ...closed.filter(({ device }) => !failed.some((each) => each.device === device)).map(toReadOnly),
+    // An image of a system that nothing is written to is full from the start.
+    ...disks
+      .filter(({ isReadOnly }) => !isReadOnly)
+      .flatMap((disk) => [...findFull(disk), ...findWithoutInodes(disk)]),
+  ];
+};
 
 function toDiskHangs({ path, purpose, forMs }: SilentDisk): Finding {
   return {
@@ -24,17 +33,31 @@ function toDiskHangs({ path, purpose, forMs }: SilentDisk): Finding {
   };
 }
 
-/** Where containers, pods and their volumes are: no system is made with these read-only. */
-function mustBeWritten({ isReadOnly, holdsImages, path }: DiskFacts): boolean {
-  return isReadOnly && (holdsImages || ['/var/lib/kubelet', '/var/lib/podloop'].includes(path));
-}
-
 function toReadOnly({ path, purpose }: DiskFacts): Finding {
   return {
     ...{ code: 'DiskReadOnly', severity: 'critical' },
     message: `nothing can be written to the disk of ${path} (${purpose}): no pod starts, and those that run cannot write`,
     evidence: [`${path} is mounted read-only`],
     remedy: `See why: dmesg has it when the kernel did that after an error (EXT4-fs error, I/O error), /etc/fstab when somebody did. After an error drain the node and check the disk unmounted (fsck), which interrupts all its pods; else mount -o remount,rw interrupts nothing.`,
+  };
+}
+
+const MAX_PODS = 10;
+
+function toFailed(
+  { path, device, fsType, source, pods }: FailedFileSystem,
+  closed: readonly DiskFacts[],
+): Finding {
+  const purposes = closed.filter((disk) => disk.device === device).map(({ purpose }) => purpose);
+  const names = pods.map(formatPod);
+  const whose = names.length === 0 ? '' : ` of ${nameSome(names.slice(0, MAX_PODS), names.length)}`;
+  const what = purposes.length === 0 ? '' : ` (${purposes.join(', ')})`;
+  return {
+    ...{ code: 'DiskReadOnly', severity: purposes.length + pods.length > 0 ? 'critical' : 'warning' },
+    ...(pods.length === 0 ? {} : { pod: pods[0]!, pods }),
+    message: `the kernel has made ${path}${what}${whose} read-only after an error: nothing can be written there`,
+    evidence: [`${path}: ${fsType} on ${source}, read-only although it was mounted for writing`],
+    remedy: `See the error (dmesg) and what the disk says of itself (smartctl -a ${source}). ${pods.length === 0 ? 'Drain the node, which interrupts all its pods' : 'Stop the pods that are named, or drain the node, which interrupts all its pods'}, then check it unmounted (fsck, xfs_repair) or replace it; to mount it again for writing before that may lose more.`,
   };
 }
 
@@ -47,8 +70,9 @@ function findFull({ path, purpose, holdsImages, totalBytes, availableBytes }: Di
       ...{ code: 'DiskFull', severity: share < LIMITS.diskLeftShare ? 'critical' : 'warning' },
       message: `the disk of ${path} (${purpose}) has ${formatPercent(share)} left`,
       evidence: [`${formatBytes(availableBytes)} of ${formatBytes(totalBytes)} are available`],
-      remedy:
-        'Remove images that nobody uses (crictl rmi --prune), old logs and dead containers; see du -xh.',
+      remedy: holdsImages
+        ? 'Remove images that nobody uses (crictl rmi --prune), old logs and dead containers; see du -xh.'
+        : `See what has grown: du -xh ${path} | sort -h. Old logs, dead containers and images that nobody uses may go; on /run look for logs of shims and for files that pods keep in memory.`,
     },
   ];
 }

@@ -26,7 +26,7 @@ const OF_RUNTIME: readonly FindingCode[] = [
     'StatusSlow',
     'RuntimeFlapping',
   ] as const),
-  ...(['RuntimeNotCri', 'RuntimeNotRunning'] as const),
+  ...(['RuntimeNotCri', 'RuntimeNotRunning', 'EventStreamBreaks', 'EventsLost'] as const),
 ];
 const LATE_NODE: readonly FindingCode[] = [
   ...LATE_KUBELET,
@@ -113,7 +113,18 @@ const CONSEQUENCES: readonly Consequence[] = [
     ofNode: [...LATE_KUBELET, ...OF_RUNTIME, 'ShimsAbandoned', 'ShimHangs', 'SandboxesFail'],
   },
   { causes: ['TasksBlocked', 'DiskHangs', 'KernelLockup'], ofNode: ['KernelTasksHung'] },
-  { causes: ['DiskReadOnly'], ofNode: [...STUCK_POD, 'CallFails'] },
+  {
+    causes: ['DiskReadOnly'],
+    // One pod’s volume is no reason for others.
+    isCause: ({ pods }) => pods === undefined,
+    ofNode: [...STUCK_POD, 'CallFails'],
+  },
+  { causes: ['DiskReadOnly'], ofPod: [...STUCK_POD, 'TasksBlocked', 'CrashLoops', 'PodsWait'] },
+  {
+    causes: ['DiskFull', 'InodesUsedUp'],
+    isCause: ({ severity }) => severity === 'critical',
+    ofNode: ['SandboxesFail', 'SandboxStorm', 'CallFails'],
+  },
   { causes: ['OciRuntimeSlow'], ofNode: ['SandboxesFail'] },
   { causes: ['SandboxHangs', 'SandboxesFail'], ofPod: ['SandboxStorm', 'SandboxesFail'] },
   { causes: ['ShimStopped', 'ShimHangs', 'OciRuntimeHangs'], ofNode: LATE_NODE, ofPod: STUCK_POD },

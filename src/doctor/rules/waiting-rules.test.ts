@@ -64,6 +64,22 @@ describe('pods that do not start', () => {
     },
   );
 
+  it('wait for a volume, most likely, where the kubelet has some to mount, whatever sandboxes failed long ago', () => {
+    const long = { forMs: 70_000 };
+    const missing = { volumesMissing: 2, sandboxErrorsLately: 0 };
+    const [finding, ...others] = find([aWaiting('a', long), aWaiting('b')], missing);
+    expect(others).toEqual([]);
+    expect(finding).toMatchObject({ code: 'PodsWait', severity: 'info', pods: [{ name: 'a' }] });
+    expect(finding!.evidence).toEqual([
+      expect.stringMatching(/most likely a volume is not there \(the kubelet has yet to mount 2 volumes\)/),
+    ]);
+    // Those that fail right now are the node's illness.
+    expect(find([aWaiting('a', long)], { volumesMissing: 2 })).toMatchObject([{ code: 'SandboxesFail' }]);
+    expect(find([aWaiting('a', long)], { ...missing, volumesMissing: 0 })).toMatchObject([
+      { code: 'SandboxesFail' },
+    ]);
+  });
+
   it('with their sandbox there for a minute wait for an image, most likely, which leaves the node healthy', () => {
     const [finding, ...others] = find([
       aWaiting('a', { hasSandbox: true, forMs: 70_000 }),

@@ -4,7 +4,7 @@ import { type Finding } from '../finding.js';
 import { valueOf } from '../looked.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
-import { formatMs, nameSome } from './words.js';
+import { count, formatMs, nameSome } from './words.js';
 
 const MAX_PODS = 10;
 /** A container that is about to be made says no more than that. */
@@ -16,18 +16,30 @@ export const waitingRules: Rule = ({ kubelet, atMs }) => {
   const metrics = valueOf(kubelet.metrics);
   if (waiting === undefined) return [];
   const late = waiting.filter(({ forMs }) => forMs >= LIMITS.podWaitsMs);
+  const { sandboxErrors = 0, sandboxErrorsLately = 0, volumesMissing = 0 } = metrics ?? {};
+  // Errors of long ago are no reason where volumes are missing, for which a sandbox waits.
+  const sandboxesFail = sandboxErrors > 0 && (sandboxErrorsLately > 0 || volumesMissing === 0);
   const isOfNode = ({ hasSandbox, reason }: WaitingPod): boolean =>
-    !hasSandbox && BEING_MADE.includes(reason) && (metrics?.sandboxErrors ?? 0) > 0;
+    !hasSandbox && BEING_MADE.includes(reason) && sandboxesFail;
   return [
     ...(metrics === undefined ? [] : findFailing(late.filter(isOfNode), metrics, atMs)),
-    ...findWaiting(late.filter((pod) => !isOfNode(pod) && isStuck(pod))),
+    ...findWaiting(
+      late.filter((pod) => !isOfNode(pod) && isStuck(pod, volumesMissing)),
+      volumesMissing,
+    ),
   ];
 };
 
-/** An image may take its time, a sandbox and a container do not. */
-function isStuck(waiting: WaitingPod): boolean {
+/** An image and a volume may take their time, a sandbox and a container do not. */
+function isStuck(waiting: WaitingPod, volumesMissing: number): boolean {
   const { reason, forMs } = waiting;
-  return !BEING_MADE.includes(reason) || waitsForImage(waiting) || forMs >= LIMITS.podWaitsLongMs;
+  if (!BEING_MADE.includes(reason) || waitsForImage(waiting)) return true;
+  return forMs >= LIMITS.podWaitsLongMs || waitsForVolume(waiting, volumesMissing);
+}
+
+/** A sandbox is made when all volumes of its pod are mounted. */
+function waitsForVolume({ hasSandbox, reason, forMs }: WaitingPod, volumesMissing: number): boolean {
+  return !hasSandbox && BEING_MADE.includes(reason) && volumesMissing > 0 && forMs >= LIMITS.volumeLateMs;
 }
 
 /** With its sandbox there, little but an image can take so long. */
@@ -61,12 +73,14 @@ function findFailing(pods: readonly WaitingPod[], metrics: KubeletMetrics, atMs:
   ];
 }
 
-function findWaiting(pods: readonly WaitingPod[]): Finding[] {
+function findWaiting(pods: readonly WaitingPod[], volumesMissing: number): Finding[] {
   const [first] = pods;
   if (first === undefined) return [];
   const names = pods.slice(0, MAX_PODS).map(({ pod, reason }) => `${formatPod(pod)} (${reason})`);
   const wordsOf = (pod: WaitingPod): string => {
     if (pod.message !== '') return `: ${pod.message}`;
+    if (waitsForVolume(pod, volumesMissing))
+      return `, without a sandbox: most likely a volume is not there (the kubelet has yet to mount ${count(volumesMissing, 'volume')})`;
     return waitsForImage(pod) ? ', with its sandbox there: most likely an image is being pulled' : '';
   };
   return [

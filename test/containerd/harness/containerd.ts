@@ -33,6 +33,8 @@ export interface ContainerdOptions extends ContainerdSettings {
   readonly version: Release;
   /** Extra environment of containerd, its shims and runc. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Its state folder on a file system of its own, as on most machines, with so much room. */
+  readonly stateMiB?: number;
 }
 
 /** Starts a containerd of that release and waits until it runs pods. */
@@ -47,6 +49,7 @@ export async function startContainerd(options: ContainerdOptions): Promise<Conta
   try {
     await mkdir(names.cniConfigFolder);
     await writeFile(path.join(names.cniConfigFolder, '10-podloop.conflist'), cniConfig(names));
+    if (options.stateMiB !== undefined) await mountState(names, options.stateMiB);
     const config = containerdConfig(options.version, names, options);
     await writeFile(containerd.configFile, config);
     await writeFile(containerd.imagesFile, await packImages(installed.busybox));
@@ -226,6 +229,12 @@ export class Containerd implements AsyncDisposable {
       return String(error);
     }
   }
+}
+
+/** It goes with the other mounts below the instance's folder. */
+async function mountState({ state }: InstanceNames, sizeMiB: number): Promise<void> {
+  await mkdir(state);
+  await run('mount', ['-t', 'tmpfs', '-o', `size=${sizeMiB}m,mode=711`, 'tmpfs', state]);
 }
 
 async function addBridge({ bridge, subnet }: InstanceNames, busybox: string): Promise<void> {

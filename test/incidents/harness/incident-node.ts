@@ -31,6 +31,8 @@ import { HangingRunc } from './hanging-runc.js';
 
 const run = promisify(execFile);
 const NODE_NAME = 'incident';
+/** Room for the bundles of some tens of pods. */
+const STATE_MIB = 32;
 const START_TIMEOUT_MS = 120_000;
 const PODS_TIMEOUT_MS = 90_000;
 
@@ -83,7 +85,7 @@ export class IncidentNode implements AsyncDisposable {
   static async start(version: Release, kubelet: string, workFolder: string): Promise<IncidentNode> {
     const { runcFolder, busybox } = await readInstalled();
     const runc = await HangingRunc.create(workFolder, path.join(runcFolder, 'runc'), busybox);
-    const containerd = await startContainerd({ version, ociRuntime: runc.program });
+    const containerd = await startContainerd({ version, ociRuntime: runc.program, stateMiB: STATE_MIB });
     const node = new IncidentNode(containerd, runc, kubelet);
     try {
       await mkdir(path.join(node.#folder, 'manifests'), { recursive: true });

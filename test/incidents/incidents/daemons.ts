@@ -1,5 +1,6 @@
 import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Incident, type Scene } from '../harness/incident.js';
 import { until } from '../harness/incident-node.js';
 import { runtimeService } from '../../containerd/harness/cri-driver.js';
@@ -109,6 +110,16 @@ export const DAEMON_INCIDENTS: readonly Incident[] = [
       await node.containerd.kill();
       atEnd(() => node.containerd.start());
       return { codes: ['RuntimeNotRunning', 'RuntimeSocketMissing'], remedy: /^Start it/ };
+    },
+  },
+  {
+    name: 'containerd is killed and started while the doctor looks',
+    pods: PODS,
+    ageMs: 0,
+    make: ({ node, atEnd }) => {
+      const again = sleep(1_000).then(() => node.containerd.killAndRestart({ downMs: 500 }));
+      atEnd(() => again);
+      return Promise.resolve({ codes: ['RuntimeFlapping'] });
     },
   },
   {

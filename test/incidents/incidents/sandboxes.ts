@@ -6,6 +6,14 @@ import { findByArguments, findDescendants, signalProcess } from '../../container
 import { type Incident, type Scene } from '../harness/incident.js';
 
 const NETWORKED = { spec: { hostNetwork: false } };
+/** The number of clone(2), which perl does not know by its name. */
+const CLONE = process.arch === 'arm64' ? 220 : 56;
+/** With the machine’s perl: a child that has its parent’s memory, and keeps it (CLONE_VFORK, CLONE_VM, SIGCHLD). */
+const VFORKS = {
+  script: `exec chroot /host perl -e 'syscall(${CLONE}, 0x4000 | 0x100 | 17, 0, 0, 0, 0); sleep 100000'`,
+  container: { volumeMounts: [{ name: 'host', mountPath: '/host', readOnly: true }] },
+  spec: { volumes: [{ name: 'host', hostPath: { path: '/' } }] },
+};
 const FAILS = `echo '{"cniVersion":"0.4.0","code":100,"msg":"no IP addresses available in range set: 10.1.1.2-10.1.1.3"}'; exit 1`;
 
 /** Puts a network plugin that is this script in front of the usual one. */
@@ -79,6 +87,37 @@ export const SANDBOX_INCIDENTS: readonly Incident[] = [
       atEnd(() => node.unwant('slow'));
       return { codes: ['PodsWait'], pods: [node.fullNameOf('slow')] };
     },
+  },
+  {
+    name: 'the program of a pod ends with an error again and again',
+    pods: [{ name: 'db' }],
+    ageMs: 25_000,
+    make: async ({ node, atEnd }) => {
+      await node.want({ name: 'broken', script: 'exit 3' });
+      atEnd(() => node.unwant('broken'));
+      return { codes: ['PodsWait'], pods: [node.fullNameOf('broken'), 'CrashLoopBackOff'] };
+    },
+  },
+  {
+    name: 'the folder of a volume is not there, one pod waits',
+    pods: [{ name: 'db' }],
+    ageMs: 70_000,
+    make: async ({ node, atEnd }) => {
+      const hostPath = { path: path.join(node.containerd.folder, 'nowhere'), type: 'Directory' };
+      await node.want({
+        ...{ name: 'empty', spec: { volumes: [{ name: 'data', hostPath }] } },
+        container: { volumeMounts: [{ name: 'data', mountPath: '/data' }] },
+      });
+      atEnd(() => node.unwant('empty'));
+      return { codes: ['PodsWait'], pods: [node.fullNameOf('empty')] };
+    },
+  },
+  {
+    name: 'four pods have a process that waits for its child in the kernel (vfork)',
+    pods: ['one', 'two', 'three', 'four'].map((name) => ({ name, ...VFORKS })),
+    ageMs: 6_000,
+    make: ({ pods }) =>
+      Promise.resolve({ codes: ['TasksBlocked'], pods: pods.map(({ fullName }) => fullName) }),
   },
   {
     name: 'the processes of a pod die and nobody collects them',

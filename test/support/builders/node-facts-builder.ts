@@ -120,7 +120,7 @@ const HEALTHY_MACHINE: MachineFacts = {
   disks: [
     {
       ...{ path: '/var/lib/containerd', purpose: 'images and containers' },
-      ...{ holdsImages: true, isReadOnly: false },
+      ...{ holdsImages: true, mustBeWritten: true, device: '8:1', isReadOnly: false },
       ...{ totalBytes: 100 * GIB, availableBytes: 40 * GIB, totalInodes: 1_000_000, freeInodes: 700_000 },
     },
   ],
@@ -131,6 +131,7 @@ const HEALTHY_MACHINE: MachineFacts = {
   daemons: known({}),
   systemd: known({ units: [] }),
   deadMounts: known([]),
+  failedFileSystems: known([]),
   kernelLog: known({ records: 900, reachesMs: 86_400_000, troubles: [], killed: [] }),
   runtimeWork: known({
     ...{ calls: [], callCount: 0, endedCalls: [], endedCallCount: 0 },
