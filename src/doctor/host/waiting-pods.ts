@@ -1,11 +1,10 @@
 import { formatPod } from '#kube/pod/pod-ref.js';
 import { type WaitingPod } from '../facts/kubelet-facts.js';
-import { podsOf, type StatusObject } from '../pods/pod-object.js';
+import { CRASHES, crashesAgain, podsOf, type StatusObject } from '../pods/pod-object.js';
 import { type ListedSandbox } from '../runtime-port.js';
 
 /** Of a container that waits for an init container, which says itself why. */
 const FOLLOWS = 'PodInitializing';
-const CRASHES = 'CrashLoopBackOff';
 
 /** Reads the pods that wait out of what a kubelet or podloop's agent serves; those that end or have ended are left out. */
 export function readWaitingPods(
@@ -14,7 +13,8 @@ export function readWaitingPods(
   nowMs: number,
 ): WaitingPod[] {
   const ready = new Set(sandboxes.filter((each) => each.ready).map(({ pod }) => formatPod(pod)));
-  return podsOf(page).flatMap(({ metadata = {}, spec = {}, status = {} }): WaitingPod[] => {
+  return podsOf(page).flatMap((object): WaitingPod[] => {
+    const { metadata = {}, status = {} } = object;
     const { uid = '', namespace = '', name = '', deletionTimestamp, creationTimestamp } = metadata;
     if (deletionTimestamp !== undefined || ['Succeeded', 'Failed'].includes(status.phase ?? '')) return [];
     const pod = { uid, namespace, name };
@@ -34,22 +34,12 @@ export function readWaitingPods(
       return [{ pod, container: waits.name ?? '', reason, message, ...rest }];
     }
     const crashed =
-      initContainerStatuses.find((each) => crashesAgain(each, 'OnFailure')) ??
-      containerStatuses.find((each) => crashesAgain(each, spec.restartPolicy));
+      initContainerStatuses.find((each) => crashesAgain(each, object, true)) ??
+      containerStatuses.find((each) => crashesAgain(each, object, false));
     if (crashed === undefined) return [];
     const message = describeCrashes(crashed);
     return [{ pod, container: crashed.name ?? '', reason: CRASHES, message, ...rest }];
   });
-}
-
-/**
- * Whether it has ended, had been started again before, and will be once more. A kubelet without a control plane does not
- * say that it waits for that: it serves the state of its last sync.
- */
-function crashesAgain({ restartCount = 0, state }: StatusObject, restartPolicy = 'Always'): boolean {
-  const exitCode = state?.terminated?.exitCode;
-  if (exitCode === undefined || restartCount === 0 || restartPolicy === 'Never') return false;
-  return restartPolicy === 'Always' || exitCode !== 0;
 }
 
 function describeCrashes({ restartCount = 0, state }: StatusObject): string {

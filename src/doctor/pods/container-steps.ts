@@ -1,7 +1,7 @@
 import { formatPod } from '#kube/pod/pod-ref.js';
 import { formatMs } from '../rules/words.js';
 import { type PodCase, type PodStep } from './pod-case.js';
-import { type EndObject, type StatusObject } from './pod-object.js';
+import { CRASHES, crashesAgain, type EndObject, type StatusObject } from './pod-object.js';
 import { findNews, type Standing, timeOf } from './standing.js';
 
 /** What Kubernetes says of a container that waits, and the step at which it does. */
@@ -33,10 +33,11 @@ const REMEDIES: Partial<Readonly<Record<PodStep, string>>> = {
 export function explainTold({ object, pod, facts, source }: PodCase): Standing | undefined {
   for (const status of listStatuses({ object })) {
     const { name = '', state, lastState, restartCount = 0 } = status;
-    const { reason = '', message = '' } = state?.waiting ?? {};
-    if (state?.waiting === undefined || BEING_MADE.includes(reason)) continue;
+    const hasCrashed = crashesAgain(status, object ?? {}, isInit({ object }, name));
+    const { reason = '', message = '' } = hasCrashed ? { reason: CRASHES } : (state?.waiting ?? {});
+    if (reason === '' || BEING_MADE.includes(reason)) continue;
     const step = STEPS[reason] ?? 'start';
-    const last = lastState?.terminated;
+    const last = hasCrashed ? state?.terminated : lastState?.terminated;
     const endedMs = timeOf(last?.finishedAt);
     const sinceMs = step === 'back-off' ? endedMs : timeOf(object?.status?.startTime);
     const image = findImage({ object }, name);

@@ -265,6 +265,18 @@ describe('a pod that does not run stands at', () => {
   });
 });
 
+describe('a pod whose container ends again and again beside a kubelet without a control plane', () => {
+  it('waits to be started once more, though its state is the end itself', () => {
+    const crashed = statusOf(
+      { terminated: { exitCode: 3, reason: 'Error', finishedAt: ago(9_000) } },
+      { restartCount: 4 },
+    );
+    const standing = explain({ status: { phase: 'Running', ...crashed } });
+    expect(standing).toMatchObject({ step: 'back-off', reason: 'CrashLoopBackOff', sinceMs: NOW - 9_000 });
+    expect(standing.message).toMatch(/ends again and again.*exit code 3/);
+  });
+});
+
 describe('a pod that is well', () => {
   it('runs, or has ended as it should', () => {
     const running = statusOf({ running: { startedAt: ago(5_000) } }, { ready: true, started: true });

@@ -81,3 +81,20 @@ export function podsOf(list: unknown): readonly PodObject[] {
   const items = (list as { items?: unknown } | null | undefined)?.items;
   return Array.isArray(items) ? (items as PodObject[]) : [];
 }
+
+/** What Kubernetes says of a container that waits before it is started again. */
+export const CRASHES = 'CrashLoopBackOff';
+
+/**
+ * Whether it has ended, had been started again before, and will be once more. A kubelet without a control plane does not
+ * say that it waits for that: it serves the state of its last sync.
+ */
+export function crashesAgain(
+  { restartCount = 0, state }: StatusObject,
+  { spec: { restartPolicy = 'Always' } = {} }: PodObject,
+  isInit: boolean,
+): boolean {
+  const exitCode = state?.terminated?.exitCode;
+  if (exitCode === undefined || restartCount === 0 || restartPolicy === 'Never') return false;
+  return exitCode !== 0 || (restartPolicy === 'Always' && !isInit);
+}
