@@ -7,23 +7,31 @@ const namesOf = (flags: readonly string[]): string[] => flags.map((flag) => flag
 describe('the flags of the engine', () => {
   it('are those that a release of Node has', () => {
     const [budget, growth] = ['--interrupt-budget', '--semi-space-growth-factor'];
-    expect(namesOf(chooseEngineFlags('20.19.0', []))).toEqual([budget, growth]);
-    expect(namesOf(chooseEngineFlags('24.1.0', []))).toEqual([growth]);
-    expect(chooseEngineFlags('99.0.0', [])).toEqual([]);
+    expect(namesOf(chooseEngineFlags('20.19.0', [], 'run'))).toEqual([budget, growth]);
+    expect(namesOf(chooseEngineFlags('24.1.0', [], undefined))).toEqual([growth]);
+    expect(chooseEngineFlags('99.0.0', [], 'observe')).toEqual([]);
   });
 
   it('are left to whoever sets them', () => {
     const given = ['--interrupt_budget=5', '--inspect', '--semi-space-growth-factor=2'];
-    expect(chooseEngineFlags('20.20.2', given)).toEqual([]);
-    expect(chooseEngineFlags('20.20.2', ['--interrupt-budget-factor=1'])).toHaveLength(2);
+    expect(chooseEngineFlags('20.20.2', given, 'observe')).toEqual([]);
+    expect(chooseEngineFlags('20.20.2', ['--interrupt-budget-factor=1'], 'run')).toHaveLength(2);
   });
 
-  it('are known to the Node that runs here, which would say so otherwise', () => {
-    const flags = chooseEngineFlags(process.versions.node, []);
-    const script = `for (const flag of ${JSON.stringify(flags)}) require('node:v8').setFlagsFromString(flag); console.error('end');`;
-    const said = execFileSync('sh', ['-c', 'exec "$0" -e "$1" 2>&1', process.execPath, script], {
-      encoding: 'utf8',
-    });
-    expect(said).toBe('end\n');
+  it('keep an observer small', () => {
+    expect(chooseEngineFlags('22.0.0', [], 'observe')).toEqual(['--semi-space-growth-factor=1']);
+    expect(chooseEngineFlags('22.0.0', [], 'run')).toEqual(['--semi-space-growth-factor=16']);
   });
+
+  it.each(['run', 'observe'])(
+    'are known to the Node that runs here, which would say so otherwise: %s',
+    (command) => {
+      const flags = chooseEngineFlags(process.versions.node, [], command);
+      const script = `for (const flag of ${JSON.stringify(flags)}) require('node:v8').setFlagsFromString(flag); console.error('end');`;
+      const said = execFileSync('sh', ['-c', 'exec "$0" -e "$1" 2>&1', process.execPath, script], {
+        encoding: 'utf8',
+      });
+      expect(said).toBe('end\n');
+    },
+  );
 });

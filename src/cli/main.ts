@@ -27,7 +27,7 @@ const EXIT_GRACE_MS = 2_000;
 /** Variables that systemd sets for one process of a service; child processes must not inherit them. */
 const FOR_THIS_PROCESS_ALONE = ['NOTIFY_SOCKET', 'WATCHDOG_PID', 'WATCHDOG_USEC'];
 
-setEngineFlags(process.versions.node, process.execArgv);
+setEngineFlags(process.versions.node, process.execArgv, process.argv[2]);
 const clock = new SystemClock();
 const env = { ...process.env };
 for (const name of FOR_THIS_PROCESS_ALONE) Reflect.deleteProperty(process.env, name);
