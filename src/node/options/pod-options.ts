@@ -19,6 +19,8 @@ export interface PodOptions {
   /** Undefined: containers are not slowed down before they reach their limits. */
   readonly memoryThrottlingFactor: number | undefined;
   readonly memoryReservationPolicy: 'None' | 'TieredReservation';
+  /** Of what pods request, how much pods of lower classes may not have: `{ memory: '50%' }`. */
+  readonly qosReserved: Readonly<Record<string, string>>;
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodMs: number;
   readonly resolvConf: string;
@@ -129,6 +131,14 @@ export const POD_OPTIONS: OptionsTable<PodOptions> = {
     field: 'memoryReservationPolicy',
     fromConfig: (config) => config.memoryReservationPolicy,
     doc: 'On cgroup v2: whether the kernel keeps the memory that pods request for them (TieredReservation), for guaranteed pods in any case and for burstable ones as far as it can',
+  },
+  qosReserved: {
+    type: 'amounts',
+    default: {},
+    flag: '',
+    field: 'qosReserved',
+    fromConfig: (config) => config.qosReserved,
+    doc: 'How much of the memory that pods request is reserved for them: burstable pods together may not have that of guaranteed ones, and pods without requests not that of both',
   },
   cpuCfsQuota: {
     type: 'switch',

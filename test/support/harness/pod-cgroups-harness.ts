@@ -69,6 +69,7 @@ async function makePodCgroups(
           return Promise.resolve();
         },
       },
+      reserve: { note: () => undefined, forget: () => undefined, settle: () => Promise.resolve() },
       protection: new MemoryProtection({
         limits: new GroupLimits(trees.mountinfo, trees),
         isReserved: isMemoryReserved,

@@ -70,6 +70,13 @@ export function findReservationProblem(name: string, amount: string): string | u
   return isNegative ? 'must not be negative' : undefined;
 }
 
+/** Of what is reserved for classes of service. */
+export function findClassReserveProblem(name: string, text: string): string | undefined {
+  if (name !== 'memory') return `cannot reserve ${name} resource; use memory`;
+  const percent = /^(\d{1,3})%$/.exec(text)?.[1];
+  return percent !== undefined && Number(percent) <= 100 ? undefined : 'must be from 0% to 100%, such as 50%';
+}
+
 export function findThresholdProblem(signal: string, text: string): string | undefined {
   return findParseProblem(parseThresholds, { [signal]: text });
 }

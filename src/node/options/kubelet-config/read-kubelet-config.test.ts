@@ -106,10 +106,19 @@ describe('a KubeletConfiguration', () => {
     expect(config).toEqual({ podsPerCore: 0, readOnlyPort: 0, healthzPort: 0, resolvConf: '' });
   });
 
+  it('reads what is reserved for classes of service', () => {
+    expect(read('qosReserved: {memory: 50%}\n').config).toEqual({ qosReserved: { memory: '50%' } });
+    expect(read('qosReserved: {}\n').config).toEqual({ qosReserved: {} });
+    for (const text of ['{memory: "50"}', '{memory: 101%}', '{memory: half}'])
+      expect(() => read(`qosReserved: ${text}\n`)).toThrow(/qosReserved\[memory\]: .*from 0% to 100%/);
+    for (const text of ['{cpu: 50%}', '{cpu: 5%, memory: 5%}'])
+      expect(() => read(`qosReserved: ${text}\n`)).toThrow(/qosReserved\[cpu\]: .*use memory/);
+  });
+
   it('gets a warning for each field without effect', () => {
-    const { warnings } = read('qosReserved: {memory: 50%}\nmaxPods: 5\nkernelMemcgNotification: true\n');
+    const { warnings } = read('runOnce: true\nmaxPods: 5\nkernelMemcgNotification: true\n');
     expect(warnings).toEqual([
-      '/etc/podloop/kubelet.yaml:3:1: qosReserved: has no effect: podloop reserves no memory for classes of service',
+      '/etc/podloop/kubelet.yaml:3:1: runOnce: has no effect: use --exit-when-done',
       '/etc/podloop/kubelet.yaml:5:1: kernelMemcgNotification: has no effect: what is left is measured every second in any case',
     ]);
   });
@@ -157,12 +166,12 @@ describe('a KubeletConfiguration', () => {
   it('explains why fields about an API server have no effect, with one and without', () => {
     const text =
       'contentType: application/json\nenableControllerAttachDetach: false\n' +
-      'configMapAndSecretChangeDetectionStrategy: Cache\nqosReserved: {memory: 10%}\n';
+      'configMapAndSecretChangeDetectionStrategy: Cache\nrunOnce: true\n';
     const reasons = [
       'contentType: has no effect: API servers are sent JSON',
       'enableControllerAttachDetach: has no effect: podloop attaches no volumes',
       'configMapAndSecretChangeDetectionStrategy: has no effect: ConfigMaps and Secrets of an API server are always watched',
-      'qosReserved: has no effect: podloop reserves no memory for classes of service',
+      'runOnce: has no effect: use --exit-when-done',
     ];
     for (const isInCluster of [true, false]) {
       const { warnings } = readKubeletConfig(HEAD + text, 'k.yaml', isInCluster);

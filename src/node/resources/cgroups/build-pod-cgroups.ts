@@ -6,10 +6,12 @@ import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { type AgentOptions } from '../../options/agent-options.js';
 import { type ReserveOptions } from '../../options/reserve-options.js';
-import { readMachineAmounts } from '../facts/read-capacity-facts.js';
+import { computeCapacity } from '../facts/node-capacity.js';
+import { type CapacityOptions, readKernelFacts, readMachineAmounts } from '../facts/read-capacity-facts.js';
 import { AllocatableLimits } from './allocatable-limits.js';
 import { type CgroupDriverRecord } from './cgroup-driver-record.js';
 import { CgroupDriverWatch } from './cgroup-driver-watch.js';
+import { ClassReserve } from './class-reserve.js';
 import { GroupLimits } from './group-limits.js';
 import { GroupTrees } from './group-trees.js';
 import { MemoryProtection } from './memory-protection.js';
@@ -20,9 +22,11 @@ import { stopSlice } from './stop-slice.js';
 /** What {@link buildPodCgroups} needs. */
 export interface PodCgroupsGiven {
   readonly options: ReserveOptions &
+    CapacityOptions &
     Pick<
       AgentOptions,
       | 'memoryReservationPolicy'
+      | 'qosReserved'
       | 'cgroupDriver'
       | 'cgroupRoot'
       | 'cgroupsPerQos'
@@ -67,8 +71,15 @@ export function buildPodCgroups(given: PodCgroupsGiven): {
     ...{ limits, setSlice, logger },
     isReserved: options.memoryReservationPolicy === 'TieredReservation',
   });
+  const reserve = new ClassReserve({
+    ...{ limits, setSlice, logger, percent: Number.parseInt(options.qosReserved['memory'] ?? '0', 10) },
+    readAllocatable: async () => {
+      const facts = await readKernelFacts(options, runtimeName);
+      return computeCapacity({ ...facts, storageBytes: undefined }).memoryBytes;
+    },
+  });
   const cgroups = new PodCgroups({
-    ...{ ownUids, stopSlice, logger, trees, limits, allocatable, protection },
+    ...{ ownUids, stopSlice, logger, trees, limits, allocatable, protection, reserve },
     enabled: options.cgroupsPerQos,
     ownRoot: ownCgroupRoot(instanceId),
     root: options.cgroupRoot === '' ? undefined : toCgroupNames(options.cgroupRoot),

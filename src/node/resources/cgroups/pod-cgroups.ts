@@ -41,6 +41,7 @@ import { CgroupProblems } from './cgroup-problems.js';
 import { GroupLayout, type PodGroup } from './group-layout.js';
 import { type GroupLimits, type LimitPhase } from './group-limits.js';
 import { type GroupTrees } from './group-trees.js';
+import { type ClassReserve } from './class-reserve.js';
 import { type MemoryProtection } from './memory-protection.js';
 
 /** Options of {@link PodCgroups}. */
@@ -58,6 +59,8 @@ export interface PodCgroupsOptions {
   readonly allocatable: Pick<AllocatableLimits, 'limitPods' | 'forget'>;
   /** The memory that the kernel keeps for pods. */
   readonly protection: Pick<MemoryProtection, 'note' | 'forget' | 'settle'>;
+  /** The memory that classes of service leave to those above them. */
+  readonly reserve: Pick<ClassReserve, 'note' | 'forget' | 'settle'>;
   /** Whether cpu limits of pods are enforced, and with which period. */
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsPeriodUs: number;
@@ -192,7 +195,9 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
 
   #protect({ metadata, spec }: NodePod, path: string): void {
     const { memoryBytes: requestBytes } = computePodRequests(spec);
-    this.#options.protection.note(keyOf(metadata.uid), { path, qos: computePodQos(spec), requestBytes });
+    const taken = { path, qos: computePodQos(spec), requestBytes };
+    this.#options.protection.note(keyOf(metadata.uid), taken);
+    this.#options.reserve.note(keyOf(metadata.uid), taken);
   }
 
   /** Undefined where the agent may not write to groups. */
@@ -299,11 +304,12 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
 
   /** Limits all pods together, where new ones go. */
   async #limitAll(signal: AbortSignal = new AbortController().signal): Promise<void> {
-    const { enabled, allocatable, protection, driver } = this.#options;
+    const { enabled, allocatable, protection, reserve, driver } = this.#options;
     if (!enabled) return;
     const { path, above } = this.#layouts.at(-1)!.allPods(driver.driver);
     await allocatable.limitPods(path, above, signal);
     await protection.settle({ all: path, above }, signal);
+    await reserve.settle(signal);
   }
 
   /** systemd does not know all controllers, and enables those that it knows where a unit requests them. */
@@ -336,7 +342,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
       }
       if (this.#paths.get(key) === group.path) {
         this.#paths.delete(key);
-        await this.#options.protection.forget(key, signal);
+        await this.#forget(key, signal);
       }
       this.#settled.delete(key);
       this.#isBalanced = false;
@@ -348,9 +354,14 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
       const gone = { uid: key, path, driver: 'cgroupfs', layout: layout! } as const;
       if (left.has(key) || trees.has(path) || !mayRemove(gone)) continue;
       this.#paths.delete(key);
-      await this.#options.protection.forget(key, signal);
+      await this.#forget(key, signal);
     }
     return left;
+  }
+
+  async #forget(key: string, signal: AbortSignal): Promise<void> {
+    this.#options.reserve.forget(key);
+    await this.#options.protection.forget(key, signal);
   }
 
   /** The complete uid if it is known; otherwise as a kubelet reads the name of a slice. */
