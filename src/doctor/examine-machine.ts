@@ -23,7 +23,7 @@ import {
 } from './host/host-facts.js';
 import { readKernelLog } from './host/kernel-log.js';
 import { OciCallSampler } from './host/oci-call-sampler.js';
-import { findOciCalls } from './host/oci-calls.js';
+import { findCrioCallers, findOciCalls } from './host/oci-calls.js';
 import { ProcessOwners } from './host/process-owners.js';
 import { readUptimeMs } from './host/process-state.js';
 import { type DaemonAddresses, readDaemons, sinceFirst } from './host/read-daemons.js';
@@ -100,7 +100,12 @@ export class MachineExaminer {
     const { processes, shims } = this.#first.value;
     const own = await findSameSocket(this.#files, this.#addresses.socketPath, addressesOf(shims));
     const ownShims = shims.filter((shim) => isOfCri(shim) && own.has(shim.address));
-    this.#calls = await findOciCalls(this.#files, processes, ownShims, await readUptimeMs(this.#files));
+    this.#calls = await findOciCalls(
+      this.#files,
+      processes,
+      [...ownShims, ...findCrioCallers(processes)],
+      await readUptimeMs(this.#files),
+    );
     this.#sampler.begin(processes, this.#signal);
     // The answers come while the runtime is examined.
     this.#answers = askShims(this.#files, ownShims).catch(() => new Map());
@@ -240,7 +245,8 @@ export class MachineExaminer {
     const answers = await this.#answers;
     const uptimeMs = await readUptimeMs(files);
     const ill = await findIllShims(files, shims, scans, answers, uptimeMs);
-    const calls = await findOciCalls(files, scans.after, shims, uptimeMs);
+    const callers = [...shims, ...findCrioCallers(scans.after)];
+    const calls = await findOciCalls(files, scans.after, callers, uptimeMs);
     const running = new Set(calls.map(({ pid }) => pid));
     // Of a call that was seen more than once, the last time counts.
     const seen = new Map(this.#calls.map((call) => [`${call.pid} ${call.containerId}`, call]));

@@ -20,11 +20,13 @@ export interface ProcessState {
   readonly waitsIn: string;
 }
 
-/** A call of the OCI runtime (runc, crun) by a shim. */
+/** A call of the OCI runtime (runc, crun) by a shim, or by CRI-O. */
 export interface OciCall extends NamedProcess, ProcessState, ContainerOwner {
   /** As the OCI runtime's command line has it: create, kill, exec, delete. */
   readonly operation: string;
   readonly containerId: string;
+  /** Who called it, in words; absent for a shim. */
+  readonly caller?: string;
   readonly forMs: number;
   /** Its last descendant, which it waits for; absent when it has none. */
   readonly waitsFor?: NamedProcess & ProcessState;

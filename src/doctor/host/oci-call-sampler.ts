@@ -5,7 +5,7 @@ import { type HostFiles } from '../facts/host-files.js';
 import { listPids, readProcessesOf, type SeenProcess } from '../facts/process-table.js';
 import { findSameSocket } from '../facts/shim-addresses.js';
 import { type OciCall } from './host-facts.js';
-import { findOciCalls } from './oci-calls.js';
+import { findCrioCallers, findOciCalls } from './oci-calls.js';
 import { ageOf, readUptimeMs } from './process-state.js';
 
 const PERIOD_MS = 1_000;
@@ -69,7 +69,8 @@ export class OciCallSampler {
   async sample(): Promise<void> {
     const uptimeMs = await readUptimeMs(this.#files);
     const young = await this.#readYoung(uptimeMs);
-    const calls = await findOciCalls(this.#files, young, await this.#readShims(), uptimeMs);
+    const callers = [...(await this.#readShims()), ...findCrioCallers([...this.#processes.values()])];
+    const calls = await findOciCalls(this.#files, young, callers, uptimeMs);
     for (const call of calls) {
       const startTicks = this.#processes.get(call.pid)?.startTicks ?? '';
       if (this.#calls.size < MAX_CALLS) this.#calls.set(`${call.pid} ${startTicks}`, call);

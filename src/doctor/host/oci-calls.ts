@@ -17,18 +17,23 @@ const OPERATIONS = [
 const MAX_READ = 2_000;
 const ID = /^[0-9a-f]{64}$/;
 
+/** Who calls the OCI runtime on CRI-O, by the name of the process: CRI-O itself, and its monitor of each container. */
+const CRIO_CALLERS: Readonly<Record<string, string>> = { crio: 'CRI-O', conmon: 'its monitor (conmon)' };
+
 /** A call as its command line says it. */
 type OciCommand = Pick<OciCall, 'operation' | 'containerId'> & { readonly bundle?: string };
 
 /**
  * Reads `runc --root R --log L [flags] OPERATION [flags] ID`, words ended by zero bytes, and the same behind the
  * interpreter of a script that stands in for runc. Undefined for any other program: these two flags are how
- * containerd's shims and conmon call it.
+ * containerd's shims call it. CRI-O and conmon name no log.
  */
-export function parseOciCommand(cmdline: string): OciCommand | undefined {
+export function parseOciCommand(cmdline: string, namesLog = true): OciCommand | undefined {
   const words = cmdline.split('\0');
-  if (!words.includes('--root') || !words.some((word) => /^--log(=|$)/.test(word))) return undefined;
-  const at = words.findIndex((word, index) => OPERATIONS.includes(word) && words.indexOf('--root') < index);
+  if (namesLog && !words.some((word) => /^--log(=|$)/.test(word))) return undefined;
+  const root = words.findIndex((word) => /^--root(=|$)/.test(word));
+  if (root < 0) return undefined;
+  const at = words.findIndex((word, index) => OPERATIONS.includes(word) && root < index);
   if (at < 0) return undefined;
   const rest = words.slice(at + 1);
   const containerId = rest.find((word) => ID.test(word));
@@ -38,17 +43,26 @@ export function parseOciCommand(cmdline: string): OciCommand | undefined {
   return { operation: words[at]!, containerId, ...(bundle === undefined ? {} : { bundle }) };
 }
 
-/** The calls of an OCI runtime below these shims in a scan, oldest first. */
+/** Those of these processes that call the OCI runtime on a machine with CRI-O; none on others, also where podman has a conmon. */
+export function findCrioCallers(processes: readonly SeenProcess[]): SeenProcess[] {
+  if (!processes.some(({ command }) => command === 'crio')) return [];
+  return processes.filter(({ command }) => CRIO_CALLERS[command] !== undefined);
+}
+
+/** The calls of an OCI runtime below these shims, or callers of CRI-O, in a scan; oldest first. */
 export async function findOciCalls(
   files: HostFiles,
   processes: readonly SeenProcess[],
-  shims: readonly Pick<Shim, 'pid'>[],
+  callers: readonly (Pick<Shim, 'pid'> | SeenProcess)[],
   uptimeMs: number,
 ): Promise<OciCall[]> {
   const children = groupBy(processes, ({ parent }) => parent);
+  const ofCrio = callers.filter((each): each is SeenProcess => 'parent' in each);
   const calls: OciCall[] = [];
-  for (const process of listBelow(shims, children).slice(0, MAX_READ)) {
-    const command = parseOciCommand((await files.find(`/proc/${process.pid}/cmdline`)) ?? '');
+  for (const process of listBelow(callers, children).slice(0, MAX_READ)) {
+    const caller = ofCrio.find(({ pid }) => pid === process.parent);
+    const cmdline = (await files.find(`/proc/${process.pid}/cmdline`)) ?? '';
+    const command = parseOciCommand(cmdline, caller === undefined);
     if (command === undefined) continue;
     // A script's own runc has the same arguments: the topmost one is the call.
     if (calls.some(({ pid }) => pid === process.parent)) continue;
@@ -57,7 +71,9 @@ export async function findOciCalls(
     calls.push({
       ...{ pid: process.pid, command: process.command, operation, containerId },
       ...{ ...(await readState(files, process)), forMs: ageOf(process, uptimeMs) },
-      ...(await findOwner(files, process, command)),
+      ...(caller === undefined
+        ? await findOwner(files, process, command)
+        : { ...(await findCrioOwner(files, ofCrio, command)), caller: CRIO_CALLERS[caller.command]! }),
       ...(last === process
         ? {}
         : { waitsFor: { pid: last.pid, command: last.command, ...(await readState(files, last)) } }),
@@ -66,13 +82,13 @@ export async function findOciCalls(
   return calls.sort((a, b) => b.forMs - a.forMs);
 }
 
-/** Children and grandchildren of shims; what containers start is further down. */
+/** Children and grandchildren of callers; what containers start is further down. */
 function listBelow(
-  shims: readonly Pick<Shim, 'pid'>[],
+  callers: readonly Pick<Shim, 'pid'>[],
   children: ReadonlyMap<number, readonly SeenProcess[]>,
 ): SeenProcess[] {
-  const direct = shims.flatMap(({ pid }) => children.get(pid) ?? []);
-  return [...direct, ...direct.flatMap(({ pid }) => children.get(pid) ?? [])];
+  const direct = callers.flatMap(({ pid }) => children.get(pid) ?? []);
+  return [...new Set([...direct, ...direct.flatMap(({ pid }) => children.get(pid) ?? [])])];
 }
 
 /** By the bundle that the call names, or that of the same id beside the folder of its shim. */
@@ -86,6 +102,23 @@ async function findOwner(
     const folder = await findBundle(files, each);
     const owner = folder === undefined ? {} : await readBundle(files, join(dirname(folder), containerId));
     if (owner.pod !== undefined) return owner;
+  }
+  return {};
+}
+
+/** By the bundle that the call names, or that of the container's monitor, which works in it. */
+async function findCrioOwner(
+  files: HostFiles,
+  callers: readonly SeenProcess[],
+  { bundle, containerId }: OciCommand,
+): Promise<ContainerOwner> {
+  if (bundle !== undefined) return await readBundle(files, bundle);
+  for (const { pid, command } of callers) {
+    if (command !== 'conmon') continue;
+    const words = ((await files.find(`/proc/${pid}/cmdline`)) ?? '').split('\0');
+    if (words[words.indexOf('-c') + 1] !== containerId || words.includes('-e')) continue;
+    const folder = await findBundle(files, pid);
+    return folder === undefined ? {} : await readBundle(files, folder);
   }
   return {};
 }

@@ -9,7 +9,7 @@ import { type Shim } from '../facts/find-shims.js';
 import { HostFiles } from '../facts/host-files.js';
 import { readProcesses } from '../facts/process-table.js';
 import { askShim, stateRequest, parseShimSocket } from './ask-shim.js';
-import { findOciCalls, parseOciCommand } from './oci-calls.js';
+import { findCrioCallers, findOciCalls, parseOciCommand } from './oci-calls.js';
 import { findCgroup, findFrozenCgroup } from './process-state.js';
 import { parseBundle } from './read-bundle.js';
 import { askShims, findIllShims } from './shim-health.js';
@@ -103,6 +103,38 @@ describe('calls of an OCI runtime', () => {
         waitsFor: { pid: 32, command: 'fetch', state: 'D', waitsIn: 'request_wait_answer' },
       },
     ]);
+  });
+
+  it('are those below CRI-O and its monitors, which name no log, with their pods', async () => {
+    const conmon = ['conmon', '-b', `/run/c/${ID}`, '-c', ID, '-n', 'k8s_app_web'];
+    await addProcess(10, 'crio');
+    await addProcess(20, 'conmon', { args: conmon });
+    await symlink(`/run/c/${ID}`, join(root, 'proc/20/cwd'));
+    await addProcess(21, 'conmon', {
+      parent: 10,
+      args: ['conmon', '-c', ID, '-e', '--exec-process-spec', '/p'],
+    });
+    const create = ['runc', '--systemd-cgroup', '--root=/run/runc', 'create', '--bundle', `/run/c/${ID}`, ID];
+    await addProcess(30, 'runc', { parent: 20, args: create });
+    await addProcess(31, 'runc', { parent: 10, args: ['runc', '--root', '/run/runc', 'kill', ID, '15'] });
+    await addProcess(32, 'crun', {
+      parent: 21,
+      args: ['crun', '--root=/run/crun', 'exec', '--process', '/p', '--detach', ID],
+    });
+    // What runs in the container, and podman's.
+    await addProcess(33, 'app', { parent: 20, args: ['app', '--root', '/x', 'list'] });
+    const annotations = { 'io.kubernetes.pod.namespace': 'default', 'io.kubernetes.pod.name': 'web' };
+    await write(`run/c/${ID}/config.json`, JSON.stringify({ annotations }));
+    const scan = await readProcesses(files);
+    const calls = await findOciCalls(files, scan, findCrioCallers(scan), 60_000);
+    expect(
+      calls.map(({ pid, operation, caller, pod }) => [pid, operation, caller, pod?.name]).sort(),
+    ).toEqual([
+      [30, 'create', 'its monitor (conmon)', 'web'],
+      [31, 'kill', 'CRI-O', 'web'],
+      [32, 'exec', 'its monitor (conmon)', 'web'],
+    ]);
+    expect(findCrioCallers(scan.filter(({ command }) => command !== 'crio'))).toEqual([]);
   });
 
   it('find their pod beside the folder of their shim when they name no bundle', async () => {

@@ -118,14 +118,14 @@ function remedyOf({ pid, illness, helpers, cgroup = 'its cgroup' }: IllShim): st
 }
 
 function toHungCall(call: OciCall, atMs: number): Finding {
-  const { pid, command, operation, containerId, forMs, waitsFor, pod, container } = call;
+  const { pid, command, operation, containerId, forMs, waitsFor, pod, container, caller } = call;
   const last = waitsFor ?? call;
   return {
     ...{ code: 'OciRuntimeHangs', severity: forMs >= LIMITS.ociCallVeryLateMs ? 'critical' : 'warning' },
     ...(pod === undefined ? {} : { pod }),
     ...(container === undefined ? {} : { container }),
     ...{ operation: `runc ${operation}`, process: { pid, command }, sinceMs: atMs - forMs },
-    message: `runc ${operation} of ${describeOwner(call)} has run for ${formatMs(forMs)}: the shim waits for it (pid ${pid})`,
+    message: `runc ${operation} of ${describeOwner(call)} has run for ${formatMs(forMs)}: ${caller ?? 'the shim'} waits for it (pid ${pid})`,
     evidence: [
       `pid ${pid} ${command}: ${describeState(call)}`,
       ...(waitsFor === undefined
