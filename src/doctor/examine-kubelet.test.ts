@@ -1,7 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { SystemClock } from '#base/time/clock.js';
+import { type Clock, SystemClock } from '#base/time/clock.js';
+import { untilTrue } from '#support/until-true.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { KubeletExaminer, readMetrics } from './examine-kubelet.js';
 import { parseSamples } from './facts/prometheus-text.js';
 
@@ -21,10 +23,15 @@ async function serve(handler: (request: IncomingMessage, response: ServerRespons
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function examinerOf(urls: readonly string[], healthzUrl: string, timeoutMs = 5_000): KubeletExaminer {
+function examinerOf(
+  urls: readonly string[],
+  healthzUrl: string,
+  timeoutMs = 5_000,
+  clock: Clock = new SystemClock(),
+): KubeletExaminer {
   return new KubeletExaminer({
     addresses: { urls, healthzUrl, credentials: { token: 'secret' } },
-    ...{ clock: new SystemClock(), signal: new AbortController().signal, timeoutMs },
+    ...{ clock, signal: new AbortController().signal, timeoutMs },
   });
 }
 
@@ -113,8 +120,12 @@ describe('KubeletExaminer', () => {
     const hangs = await serve(() => {
       requests++;
     });
-    const examiner = examinerOf([hangs], `${hangs}/healthz`, 50);
-    await examiner.begin();
+    const clock = new FakeClock();
+    const examiner = examinerOf([hangs], `${hangs}/healthz`, 50, clock);
+    const begun = examiner.begin();
+    await untilTrue(() => requests === 2);
+    await clock.advance(50);
+    await begun;
     expect((await examiner.end()).health).toMatchObject({
       known: true,
       value: { healthy: false, silentForMs: 50 },
