@@ -63,8 +63,8 @@ function formatPullReport({ bytes, layers, podloop, containerd }: PullFigures): 
     Math.max(...peakMiB).toFixed(0),
   ]);
   return `An image of ${layers} layers, together ${Math.round(bytes / 1e6)} MB as they are sent (gzip), is pulled through CRI from a registry on
-loopback, until it is unpacked; then it is pulled again, and removed. Before each cold pull nothing of it is in the store. podloop has
-everything on the disk (\`sync\`) when it answers, containerd does not wait for that. The peak is that of the runtime's process.
+loopback, until it is unpacked; then it is pulled again, and removed. Before each cold pull nothing of it is in the store. When they answer
+both have the layers on the disk (\`fsync\`), and the unpacked files perhaps in memory. The peak is that of the runtime's process.
 
 ${formatTable(['who', 'rounds', 'cold p50 s', 'cold max s', 'warm p50 ms', 'peak MiB'], rows)}
 

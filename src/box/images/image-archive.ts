@@ -23,6 +23,7 @@ import { tarFiles } from './archive/layout-files.js';
 import {
   type Descriptor,
   MAX_DOCUMENT_BYTES,
+  parseConfig,
   parseManifest,
   type Platform,
 } from './archive/oci-documents.js';
@@ -174,11 +175,9 @@ export async function findSaved(
 ): Promise<SavedImage> {
   const { blobs, lease, search, signal } = from;
   for (const digest of digests) lease.add(digest);
-  for (const digest of digests) {
-    const manifest = await readManifest(digest, id, blobs);
-    if (manifest === undefined) continue;
-    const { layers } = parseManifest(manifest.text, `the manifest ${digest}`);
-    if (!layers.every((layer) => blobs.has(layer))) continue;
+  const stored = await findStored({ id, blobs: digests }, blobs);
+  if (stored !== undefined) {
+    const { manifest, layers } = stored;
     return {
       ...{ id, configText, manifest, names: [] },
       layers: layers.map((descriptor) => fromStore({ descriptor }, blobs)),
@@ -194,6 +193,28 @@ export async function findSaved(
       { cause: error },
     );
   }
+}
+
+/** The layers of an image as they are stored, to be unpacked. Throws UNKNOWN unless all of them are. */
+export async function findStoredLayers(record: ImageRecord, blobs: BlobStore): Promise<readonly Layer[]> {
+  const { diffIds } = parseConfig(record.configText, `the config ${record.id}`);
+  const { layers = [] } = (await findStored(record, blobs)) ?? {};
+  if (layers.length === 0 || layers.length !== diffIds.length) throw refused('its layers are not stored');
+  return layers.map((descriptor, at) => fromStore({ descriptor, diffId: diffIds[at]! }, blobs));
+}
+
+/** The manifest of an image, and its layers where all of them are stored. */
+async function findStored(
+  { id, blobs: digests = [] }: Pick<ImageRecord, 'id' | 'blobs'>,
+  blobs: BlobStore,
+): Promise<{ manifest: SavedImage['manifest']; layers: readonly Descriptor[] } | undefined> {
+  for (const digest of digests) {
+    const manifest = await readManifest(digest, id, blobs);
+    if (manifest === undefined) continue;
+    const { layers } = parseManifest(manifest.text, `the manifest ${digest}`);
+    if (layers.every((layer) => blobs.has(layer))) return { manifest, layers };
+  }
+  return undefined;
 }
 
 /** The manifest behind a digest if it is one with this config. */

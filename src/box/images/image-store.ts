@@ -26,6 +26,7 @@ import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { Mutex } from '#base/async/mutex.js';
 import { messageOf } from '#base/errors/errors.js';
+import { readBootId } from '../process/child-identity.js';
 import { RpcError } from '../rpc-error.js';
 import { resolveFromRegistry } from '../registry/registry-image.js';
 import { type Login } from '../registry/docker-logins.js';
@@ -40,6 +41,7 @@ import { HOST, HOST_IMAGE, isHostImage } from './host-image.js';
 import { ImageCatalog } from './image-catalog.js';
 import { ImageCleanup } from './image-cleanup.js';
 import { ImageRecords } from './image-records.js';
+import { repairImages } from './image-repair.js';
 import {
   type ImageReference,
   parseReference,
@@ -75,6 +77,8 @@ export interface ImageStoreOptions {
   readonly limits?: UnpackLimits;
   /** How a container's own copy of an image's files is made. */
   readonly copyTree?: CopyTree;
+  /** Of the machine (default: the kernel's). */
+  readonly bootId?: string;
 }
 
 /** What may be said of one pull. */
@@ -133,6 +137,9 @@ export class ImageStore {
 
   readonly #limits: UnpackLimits;
   readonly #pulls = new Set<PullUnderWay>();
+  readonly #closing = new AbortController();
+  /** What a loss of power may have taken is being unpacked again. */
+  #repair: Promise<void> = Promise.resolve();
 
   private constructor(parts: Parts, limits: UnpackLimits) {
     this.#parts = parts;
@@ -142,10 +149,11 @@ export class ImageStore {
   /** Takes up what an earlier runtime has left, and clears away what it had not finished. */
   static async open(options: ImageStoreOptions): Promise<ImageStore> {
     const { imageDirs, logger, clock, limits = UNPACK_LIMITS } = options;
-    const { privileged = process.getuid?.() === 0, copyTree } = options;
+    const { privileged = process.getuid?.() === 0, copyTree, bootId = await readBootId() } = options;
     const at = (name: string) => join(options.rootDir, 'images', name);
     const trash = await Trash.open(at('temporary'), logger);
-    const chains = await ChainStore.open({ folder: at('roots'), trash, logger, privileged, limits });
+    const folder = at('roots');
+    const chains = await ChainStore.open({ folder, trash, logger, privileged, limits, clock, bootId });
     const records = await ImageRecords.open(at('records'), logger);
     const roots = await ContainerRoots.open({
       folder: at('containers'),
@@ -178,7 +186,9 @@ export class ImageStore {
       logger,
     };
     const store = new ImageStore(parts, limits);
-    await store.#changes.run(() => store.#collect());
+    const collect = () => store.#changes.run(() => store.#collect());
+    await collect();
+    store.#repair = repairImages({ ...parts, collect }, store.#closing.signal);
     return store;
   }
 
@@ -263,7 +273,8 @@ export class ImageStore {
           const parsed = parseReference(each);
           return referencesFor(found, parsed.name, parsed.tag);
         });
-        onImage?.(await this.#unpack(found, [...new Set(references)], signal), entry.names);
+        const image = await this.#unpack(found, [...new Set(references)], signal);
+        onImage?.(image, entry.names);
       }
     } catch (error) {
       lease.release();
@@ -327,7 +338,7 @@ export class ImageStore {
   async #unpack(found: ResolvedImage, references: readonly string[], signal: AbortSignal): Promise<Image> {
     const { records, catalog, chains, blobs } = this.#parts;
     try {
-      return await chains.hold(found.layers, signal, async (chainId) =>
+      return await chains.hold(found, signal, async (chainId) =>
         this.#changes.run(async () => {
           const { id, size, configText } = found;
           const known = records.find(id);
@@ -417,6 +428,7 @@ export class ImageStore {
     if (imageId === HOST.id) return { kind: 'host' };
     const fault = isolated ? await this.findOverlayFault() : 'the container cannot mount it';
     const kind = fault === undefined ? 'overlay' : 'folder';
+    if (this.#parts.chains.isDoubtful(this.#parts.catalog.getRecord(imageId).chainId)) await this.#repair;
     // Found and put in use in one step, so that nobody removes the image in between; a copy takes longer than that.
     const begun = await this.#changes.run(() => {
       const { chainId } = this.#parts.catalog.getRecord(imageId);
@@ -464,6 +476,9 @@ export class ImageStore {
   /** Breaks off copies that are being made, and resolves once everything else that was begun is done. */
   async close(): Promise<void> {
     this.#parts.registries?.close();
+    this.#closing.abort(new RpcError(status.UNAVAILABLE, 'the runtime is ending'));
+    await this.#repair;
+    await this.#parts.chains.close();
     await this.#parts.roots.close();
     await this.#changes.run(() => Promise.resolve());
     await this.#parts.trash.empty();

@@ -1,13 +1,12 @@
 import { link, lstat, mkdir, readdir, rm, symlink, unlink, utimes } from 'node:fs/promises';
 import { type Stats } from 'node:fs';
 import { join, dirname } from 'node:path';
-import { refused } from '../rpc-error.js';
 import { splitEntryPath } from './archive/entry-path.js';
-import { EntryWriter, type UnpackReport } from './archive/entry-writer.js';
+import { EntryWriter, explainEntry, type UnpackReport } from './archive/entry-writer.js';
 import { assertOwner } from './archive/entry-facts.js';
 import { ignoreAbsence, ignorePresence, RootPaths } from './root-paths.js';
 import { type TarEntry } from '#base/wire/tar/tar-entry.js';
-import { diskIsFull, UnpackMeter, type UnpackLimits } from './archive/unpack-limits.js';
+import { UnpackMeter, type UnpackLimits } from './archive/unpack-limits.js';
 
 /** What {@link RootBuilder} takes. */
 export interface RootBuilderOptions {
@@ -52,15 +51,21 @@ export class RootBuilder {
   async addLayer(entries: AsyncIterable<TarEntry>): Promise<void> {
     this.#fresh = new FreshPaths(this.#root);
     this.#paths.forget();
-    for await (const entry of entries) {
-      this.#signal.throwIfAborted();
-      this.#meter.addEntry(entry.size);
-      try {
-        await this.#add(entry);
-      } catch (error) {
+    try {
+      for await (const entry of entries) {
         this.#signal.throwIfAborted();
-        throw explain(error, entry);
+        this.#meter.addEntry(entry.size);
+        await this.#add(entry).catch((error: unknown) => {
+          this.#signal.throwIfAborted();
+          throw explainEntry(error, entry);
+        });
       }
+    } finally {
+      // Nothing is written any more when this has failed, either.
+      await this.#writer.settle().catch((error: unknown) => {
+        this.#signal.throwIfAborted();
+        throw error;
+      });
     }
   }
 
@@ -181,14 +186,6 @@ export class RootBuilder {
     else await unlink(path);
     if (facts.isDirectory() || facts.isSymbolicLink()) this.#paths.forget();
   }
-}
-
-function explain(error: unknown, { name }: TarEntry): unknown {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (typeof code === 'number') return error;
-  if (code === 'ENOSPC' || code === 'EDQUOT') return diskIsFull();
-  // Node's messages name paths of this machine, which mean nothing to the client.
-  return refused(`the layer's entry "${name.slice(0, 200)}" cannot be unpacked: ${code ?? message}`);
 }
 
 /** What one layer has brought so far: its whiteouts are for what was there before, wherever they stand in it. */

@@ -3,6 +3,7 @@ import { mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
 import { SingleFlight } from '#base/async/single-flight.js';
 import { RecordFile } from '#base/fs/record-file.js';
 import { syncPath } from '#base/fs/whole-file.js';
@@ -21,7 +22,27 @@ export interface ChainStoreOptions {
   readonly logger: Logger;
   readonly privileged: boolean;
   readonly limits: UnpackLimits;
+  readonly clock: Pick<Clock, 'setTimer'>;
+  /** That of the machine's present boot. */
+  readonly bootId: string;
 }
+
+/** The layers of an image, the lowest first. */
+export interface LayersToUnpack {
+  readonly layers: readonly Layer[];
+  /** What the store of blobs has of them for as long as there is the image: nothing, or all. */
+  readonly blobs: readonly string[];
+}
+
+/** What is known of a chain over restarts. */
+interface ChainFacts {
+  readonly usage: FolderUsage;
+  /** The boot in which it was unpacked, as long as its files may be in memory only. */
+  readonly unsyncedSince?: string;
+}
+
+/** By then the kernel itself has written nearly all of it, so that the sync has little left to do. */
+const SYNC_AFTER_MS = 60_000;
 
 /** The name that images with the same layers share: the chain id of the OCI image specification. */
 function computeChainId(diffIds: readonly string[]): string {
@@ -37,12 +58,25 @@ function computeChainId(diffIds: readonly string[]): string {
  *
  * One folder for a chain and not one for a layer: what an upper layer removes is then simply not there, while marks of
  * overlayfs for it need attributes that Node cannot write and that only root may.
+ *
+ * ```
+ *   unpacked ──► unsynced ── a minute, then sync ──► on the disk
+ *                   └── another boot: its power was lost ──► doubtful ── unpacked again ──► unsynced
+ * ```
+ *
+ * Nobody who pulls waits for the disk where the layers are stored besides, each of them synced: what a loss of power takes
+ * away is then unpacked again. Layers of image folders are not stored, so that their files are synced at once.
  */
 export class ChainStore {
   readonly #options: ChainStoreOptions;
   readonly #usages: Map<string, FolderUsage>;
   /** Those whose facts cannot be read: their files are there, and nobody knows whether all of them. */
   readonly #damaged: Set<string>;
+  readonly #unsynced = new Set<string>();
+  readonly #doubtful = new Set<string>();
+  readonly #closing = new AbortController();
+  #syncTimer: ClockTimer | undefined;
+  #syncing: Promise<void> | undefined;
   readonly #flights = new SingleFlight<void>();
   readonly #holds = new Map<string, number>();
   /** Of chains that are being unpacked: how many bytes of each layer were read, by its digest. */
@@ -50,24 +84,28 @@ export class ChainStore {
 
   private constructor(
     options: ChainStoreOptions,
-    usages: Map<string, FolderUsage>,
+    chains: ReadonlyMap<string, ChainFacts>,
     damaged: ReadonlySet<string>,
   ) {
     this.#options = options;
-    this.#usages = usages;
+    this.#usages = new Map([...chains].map(([chainId, { usage }]) => [chainId, usage]));
     this.#damaged = new Set(damaged);
+    for (const [chainId, { unsyncedSince }] of chains) {
+      if (unsyncedSince === options.bootId) this.#syncLater(chainId);
+      else if (unsyncedSince !== undefined) this.#doubtful.add(chainId);
+    }
   }
 
   /** Takes up what is there. */
   static async open(options: ChainStoreOptions): Promise<ChainStore> {
     await mkdir(options.folder, { recursive: true, mode: 0o700 });
-    const usages = new Map<string, FolderUsage>();
+    const chains = new Map<string, ChainFacts>();
     const damaged = new Set<string>();
     for (const name of await readdir(options.folder)) {
       try {
-        const usage = await factsOf(join(options.folder, name)).read();
-        if (usage === undefined) throw new Error('there are none');
-        usages.set(toChainId(name), usage);
+        const facts = await factsOf(join(options.folder, name)).read();
+        if (facts === undefined) throw new Error('there are none');
+        chains.set(toChainId(name), facts);
       } catch (error) {
         // Only names that this store gives are removed.
         if (/^sha[0-9]+-[0-9a-f]+$/.test(name)) damaged.add(toChainId(name));
@@ -75,7 +113,7 @@ export class ChainStore {
         options.logger.warn(message, { name, err: messageOf(error) });
       }
     }
-    return new ChainStore(options, usages, damaged);
+    return new ChainStore(options, chains, damaged);
   }
 
   /** Of all that have files here, damaged ones too. */
@@ -86,6 +124,11 @@ export class ChainStore {
   /** Whether it is unpacked. */
   has(chainId: string): boolean {
     return this.#usages.has(chainId);
+  }
+
+  /** Whether a loss of power may have taken files of it: then it has to be unpacked again before it is used. */
+  isDoubtful(chainId: string): boolean {
+    return this.#doubtful.has(chainId);
   }
 
   /** The folder that is the root of its files. */
@@ -106,16 +149,18 @@ export class ChainStore {
 
   /** Unpacks the layers unless they are, and holds them while `use` runs: {@link collect} leaves them alone. */
   async hold<T>(
-    layers: readonly Layer[],
+    { layers, blobs }: LayersToUnpack,
     signal: AbortSignal,
     use: (chainId: string) => Promise<T>,
   ): Promise<T> {
     const chainId = computeChainId(layers.map(({ diffId }) => diffId));
     this.#holds.set(chainId, (this.#holds.get(chainId) ?? 0) + 1);
     try {
-      if (!this.has(chainId)) {
+      if (!this.#isWhole(chainId)) {
         await this.#flights.run(chainId, (flight) => this.#unpack(chainId, layers, flight.signal), signal);
       }
+      if (blobs.length === 0 && this.#unsynced.has(chainId)) await this.#sync(signal);
+      signal.throwIfAborted();
       return await use(chainId);
     } finally {
       const left = this.#holds.get(chainId)! - 1;
@@ -128,15 +173,39 @@ export class ChainStore {
   async collect(isNeeded: (chainId: string) => boolean): Promise<void> {
     for (const chainId of this.ids) {
       if (isNeeded(chainId) || this.#holds.has(chainId)) continue;
-      this.#usages.delete(chainId);
+      this.#forget(chainId);
       this.#damaged.delete(chainId);
       await this.#options.trash.discard(join(this.#options.folder, toName(chainId)));
     }
   }
 
+  /** Gives up a doubtful chain whose layers cannot be unpacked again: its image has to be pulled. */
+  giveUp(chainId: string): void {
+    if (!this.#doubtful.has(chainId)) return;
+    this.#forget(chainId);
+    this.#damaged.add(chainId);
+  }
+
+  /** Breaks off a sync: what it was for is synced after the next start, or unpacked again in another boot. */
+  async close(): Promise<void> {
+    this.#syncTimer?.cancel();
+    this.#closing.abort();
+    await this.#syncing;
+  }
+
+  #isWhole(chainId: string): boolean {
+    return this.has(chainId) && !this.isDoubtful(chainId);
+  }
+
+  #forget(chainId: string): void {
+    this.#usages.delete(chainId);
+    this.#unsynced.delete(chainId);
+    this.#doubtful.delete(chainId);
+  }
+
   async #unpack(chainId: string, layers: readonly Layer[], signal: AbortSignal): Promise<void> {
-    const { trash, folder, logger, privileged, limits } = this.#options;
-    if (this.has(chainId)) return;
+    const { trash, folder, logger, privileged, limits, bootId } = this.#options;
+    if (this.#isWhole(chainId)) return;
     const temporary = await trash.makeFolder();
     const read = new Map<string, number>();
     this.#read.set(chainId, read);
@@ -150,21 +219,57 @@ export class ChainStore {
       if (report.devices + report.attributes > 0)
         logger.warn('Parts of an image were left out', { ...report });
       const usage = await measureFolder(root, signal);
-      await factsOf(temporary).write(usage);
-      await syncTree(temporary, logger);
+      await factsOf(temporary).write({ usage, unsyncedSince: bootId });
       signal.throwIfAborted();
       const place = join(folder, toName(chainId));
-      // A folder without facts that an earlier version or a hand has left.
+      // A folder without facts that an earlier version or a hand has left, or a doubtful one.
       await trash.discard(place);
       await rename(temporary, place);
       await syncPath(folder);
       this.#usages.set(chainId, usage);
       this.#damaged.delete(chainId);
+      this.#doubtful.delete(chainId);
+      this.#syncLater(chainId);
     } catch (error) {
       await trash.discard(temporary);
       throw error;
     } finally {
       this.#read.delete(chainId);
+    }
+  }
+
+  /** All that are unpacked until then share one sync. */
+  #syncLater(chainId: string): void {
+    this.#unsynced.add(chainId);
+    this.#syncTimer ??= this.#options.clock.setTimer(
+      SYNC_AFTER_MS,
+      () => {
+        this.#syncTimer = undefined;
+        this.#syncing = this.#sync(this.#closing.signal).finally(() => (this.#syncing = undefined));
+      },
+      { unref: true },
+    );
+  }
+
+  /**
+   * Brings all that is unpacked to the disk, with one call for its whole file system: a call for each file would take
+   * minutes. Never rejects; what could not be synced stays as it is.
+   */
+  async #sync(signal: AbortSignal): Promise<void> {
+    const { folder, logger } = this.#options;
+    const pending = [...this.#unsynced].map((chainId) => [chainId, this.#usages.get(chainId)!] as const);
+    try {
+      await runTool('sync', ['-f', folder], signal);
+      for (const [chainId, usage] of pending) {
+        // It may have been removed meanwhile, and unpacked again.
+        if (this.#usages.get(chainId) !== usage || !this.#unsynced.delete(chainId)) continue;
+        await factsOf(join(folder, toName(chainId))).write({ usage });
+      }
+    } catch (error) {
+      if (!signal.aborted)
+        logger.warn('Unpacked images may not be on the disk: a loss of power may cost them', {
+          err: messageOf(error),
+        });
     }
   }
 }
@@ -185,13 +290,6 @@ function counting(layer: Layer, read: Map<string, number>): Layer {
   };
 }
 
-/** Brings a tree to the disk with one call for its whole file system: a call for each file would take minutes. */
-async function syncTree(folder: string, logger: Logger): Promise<void> {
-  await runTool('sync', ['-f', folder]).catch((error: unknown) =>
-    logger.warn('An unpacked image may not survive a loss of power', { err: messageOf(error) }),
-  );
-}
-
 function toName(chainId: string): string {
   return chainId.replace(':', '-');
 }
@@ -200,14 +298,19 @@ function toChainId(name: string): string {
   return name.replace('-', ':');
 }
 
-/** The file that says how much the unpacked layers in a folder take. */
-function factsOf(folder: string): RecordFile<FolderUsage> {
+/** The file that says how much the unpacked layers in a folder take, and whether they are on the disk. */
+function factsOf(folder: string): RecordFile<ChainFacts> {
   return new RecordFile({
     path: join(folder, 'facts.json'),
-    format: ({ bytes, inodes }) => ({ bytes: String(bytes), inodes: String(inodes) }),
+    format: ({ usage: { bytes, inodes }, ...rest }) => ({
+      bytes: String(bytes),
+      inodes: String(inodes),
+      ...rest,
+    }),
     parse: (content) => {
-      const { bytes, inodes } = content as { readonly bytes: string; readonly inodes: string };
-      return { bytes: BigInt(bytes), inodes: BigInt(inodes) };
+      const { bytes, inodes, unsyncedSince } = content as Readonly<Record<string, string | undefined>>;
+      const usage = { bytes: BigInt(bytes!), inodes: BigInt(inodes!) };
+      return { usage, ...(unsyncedSince !== undefined && { unsyncedSince }) };
     },
   });
 }

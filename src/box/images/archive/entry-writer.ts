@@ -1,12 +1,13 @@
-import { chmod, lchown, lutimes, open, utimes } from 'node:fs/promises';
+import { chmod, type FileHandle, lchown, lutimes, open, utimes } from 'node:fs/promises';
 import { constants } from 'node:fs';
 import { dirname } from 'node:path';
 import { writeFully } from '#base/fs/write-fully.js';
 import { toMode, toTime } from './entry-facts.js';
 import { addCapabilities, CAPABILITIES } from './file-capabilities.js';
-import { type TarEntry } from '#base/wire/tar/tar-entry.js';
-import { type UnpackMeter } from './unpack-limits.js';
+import { type ContentPiece, type TarEntry } from '#base/wire/tar/tar-entry.js';
+import { diskIsFull, type UnpackMeter } from './unpack-limits.js';
 import { messageOf } from '#base/errors/errors.js';
+import { refused } from '../../rpc-error.js';
 import { runTool } from '../run-tool.js';
 
 /** What an {@link EntryWriter} takes. */
@@ -25,7 +26,16 @@ export interface UnpackReport {
   readonly attributes: number;
 }
 
-/** Writes the entries of layers at places that were found for them, as the image has them. */
+/** Larger files are written as they are read; of smaller ones a few are written beside what is read next. */
+const MAX_BEHIND_BYTES = 1024 * 1024;
+const MAX_BEHIND = 8;
+
+/**
+ * Writes the entries of layers at places that were found for them, as the image has them.
+ *
+ * A file is there under its name when {@link writeFile} resolves. What it holds may still be written: {@link settle} waits
+ * for that.
+ */
 export class EntryWriter {
   readonly #root: string;
   readonly #privileged: boolean;
@@ -33,6 +43,8 @@ export class EntryWriter {
   readonly #signal: AbortSignal;
   /** The times of folders, to be set last: every entry inside changes them. */
   readonly folderTimes = new Map<string, number>();
+  readonly #behind = new Set<Promise<void>>();
+  #failure: { readonly error: unknown } | undefined;
   /** Whether some folder gives its group to what is made in it. */
   #inheritsGroups = false;
   #devices = 0;
@@ -49,12 +61,46 @@ export class EntryWriter {
     return { devices: this.#devices, attributes: this.#attributes };
   }
 
-  /** Makes a new file, with its facts. */
+  /** Makes a new file, with its facts. Rejects with the failure of an earlier one, too. */
   async writeFile(entry: TarEntry, path: string): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure.error;
     const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
-    await using file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+    const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+    // Attributes are set by path, when the file is whole.
+    if (entry.size > MAX_BEHIND_BYTES || entry.attributes.size > 0) {
+      await this.#fill(file, entry, entry.content());
+      return;
+    }
+    const pieces: ContentPiece[] = [];
+    try {
+      for await (const piece of entry.content()) pieces.push(piece);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+    const write = this.#fill(file, entry, pieces)
+      .catch((error: unknown) => {
+        this.#failure ??= { error: explainEntry(error, entry) };
+      })
+      .finally(() => this.#behind.delete(write));
+    this.#behind.add(write);
+    if (this.#behind.size >= MAX_BEHIND) await Promise.race(this.#behind);
+  }
+
+  /** Resolves once no file is being written any more. Rejects where one of them could not be. */
+  async settle(): Promise<void> {
+    await Promise.all(this.#behind);
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  async #fill(
+    opened: FileHandle,
+    entry: TarEntry,
+    content: AsyncIterable<ContentPiece> | Iterable<ContentPiece>,
+  ): Promise<void> {
+    await using file = opened;
     let end = 0;
-    for await (const { offset, data } of entry.content()) {
+    for await (const { offset, data } of content) {
       this.#signal.throwIfAborted();
       await this.#meter.addWritten(data.length);
       await writeFully(file, data, offset);
@@ -114,6 +160,15 @@ export class EntryWriter {
     });
     return made ? 1 : 0;
   }
+}
+
+/** The error of an entry, in words that its client understands. */
+export function explainEntry(error: unknown, { name }: TarEntry): unknown {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (typeof code === 'number') return error;
+  if (code === 'ENOSPC' || code === 'EDQUOT') return diskIsFull();
+  // Node's messages name paths of this machine, which mean nothing to the client.
+  return refused(`the layer's entry "${name.slice(0, 200)}" cannot be unpacked: ${code ?? message}`);
 }
 
 const LETTERS = { character: 'c', block: 'b', fifo: 'p' } as const;
