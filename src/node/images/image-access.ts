@@ -118,7 +118,7 @@ export class ImageAccess {
     }
   }
 
-  #toUsed({ login, secret }: PullCredential): UsedLogin {
-    return { hash: this.#records.hashOf(login), ...(secret && { secret }) };
+  #toUsed({ login, secret, account }: PullCredential): UsedLogin {
+    return { hash: this.#records.hashOf(login), ...(secret && { secret }), ...(account && { account }) };
   }
 }

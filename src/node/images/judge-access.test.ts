@@ -94,6 +94,18 @@ describe('an image on the list', () => {
   });
 });
 
+it('lets pods of the service account that a plugin gave a login to use the image, whatever their login is now', () => {
+  const rules = { policy: 'NeverVerifyPreloadedImages', allowlist: [] } as const;
+  const account = (uid: string) => ({ uid, namespace: 'team', name: 'builder' });
+  const names = new Map([[REPOSITORY, [{ hash: 'of yesterday', account: account('a1') }]]]);
+  const resultFor = (login: UsedLogin) =>
+    judgeAccess({ rules, repository: REPOSITORY, names, logins: [login] }).result;
+  expect(resultFor({ hash: 'of today', account: account('a1') })).toBe('credentialRecordFound');
+  expect(resultFor({ hash: 'of today', account: account('a2') })).toBe('mustAuthenticate');
+  // A Secret is no account, whatever it is called.
+  expect(resultFor({ hash: 'of today', secret: account('a1') })).toBe('mustAuthenticate');
+});
+
 describe('what is news', () => {
   const rules = { policy: 'NeverVerifyPreloadedImages', allowlist: [] } as const;
   const newsOf = (known: readonly UsedLogin[], own: readonly UsedLogin[]) =>
@@ -106,6 +118,12 @@ describe('what is news', () => {
     });
     expect(newsOf([MINE], [MINE])).toBeUndefined();
     expect(newsOf([MINE], [{ hash: 'mine' }])).toBeUndefined();
+  });
+
+  it('is a service account with a login that is known', () => {
+    const account = { uid: 'a1', namespace: 'team', name: 'builder' };
+    expect(newsOf([MINE], [{ hash: 'mine', account }])).toEqual({ hash: 'mine', account });
+    expect(newsOf([{ hash: 'mine', account }], [{ hash: 'mine', account }])).toBeUndefined();
   });
 
   it('is never a login that was not tried: it would open the image to others', () => {

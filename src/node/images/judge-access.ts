@@ -1,11 +1,11 @@
-import { isSameSecret, MAX_LOGINS, type PulledNames, type UsedLogin } from './pulled-names.js';
+import { isSameOwner, MAX_LOGINS, type PulledNames, type UsedLogin } from './pulled-names.js';
 import { isAllowlisted, type VerificationRules } from './verification-policy.js';
 
 /** Whether a pod may use an image that the node already has. */
 export interface AccessVerdict {
   /** As a kubelet counts it; `loginsNeeded`: it depends on the pod's logins, and they are not given. */
   readonly result: 'credentialPolicyAllowed' | 'credentialRecordFound' | 'mustAuthenticate' | 'loginsNeeded';
-  /** To be added to the image's logins: another Secret contains a known login. */
+  /** To be added to the image's logins: another Secret or account has a known login. */
   readonly news?: UsedLogin;
 }
 
@@ -24,7 +24,8 @@ export interface AccessCase {
  * Decides on a pod's access to an existing image. Pure.
  *
  * The rules are a kubelet's: an image that was pulled without a login is for every pod. One that was pulled
- * with a login is for pods with that Secret, whatever it contains now, or with the same login from elsewhere.
+ * with a login is for pods with that Secret, whatever it contains now, for pods of the service account that a plugin
+ * gave it to, and for pods with the same login from elsewhere.
  * Unlike with a kubelet, an image that never needed a login is for every pod under any name that it has on
  * the node, unless a stricter policy is set: without logins, a second pull would check nothing.
  *
@@ -42,11 +43,12 @@ export function judgeAccess({ rules, repository, names, logins }: AccessCase): A
   if (logins === undefined) return { result: 'loginsNeeded' };
   const known = logins.find(({ hash }) => access.some((each) => each.hash === hash));
   // The present contents of a Secret were not tried, and are not recorded: they must open nothing to others.
-  const isOwner = logins.some(({ secret }) => access.some((each) => isSameSecret(each.secret, secret)));
+  const isOwner = logins.some((login) => access.some((each) => isSameOwner(each, login)));
   if (isOwner) return { result: 'credentialRecordFound' };
   if (known !== undefined) {
     // With many of them, each would displace one that somebody needs.
-    const isNews = known.secret !== undefined && access.length < MAX_LOGINS;
+    const hasOwner = known.secret !== undefined || known.account !== undefined;
+    const isNews = hasOwner && access.length < MAX_LOGINS;
     return { result: 'credentialRecordFound', ...(isNews ? { news: known } : {}) };
   }
   return { result: 'mustAuthenticate' };

@@ -56,7 +56,7 @@ describe('what a kubelet knew of its pulls', () => {
         'docker.io/library/public': 'anyone',
         'r.test/team/app': [LOGIN],
         'r.test/hashless': [LOGIN],
-        'r.test/by-program': [],
+        'r.test/by-program': [{ hash: LOGIN.hash, account: SECRET }],
         'r.test/nobody': [],
       });
       expect(pulls.pulled.get(keyOf(ID))!.id).toBe(ID);

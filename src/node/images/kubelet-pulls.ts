@@ -26,6 +26,7 @@ import { isRecord } from '#base/text/is-record.js';
 import { type Logger } from '#base/log/logger.js';
 import { namesIn } from '#base/fs/names-in.js';
 import { repositoryOf } from '#kube/container/image-name.js';
+import { type ObjectId } from './pull-logins.js';
 import { keyOf } from './pull-record-files.js';
 import { type PulledNames, type UsedLogin, withOthers } from './pulled-names.js';
 
@@ -160,17 +161,21 @@ function parsePulled(text: string, key: string): { readonly id: string; readonly
   return { id: imageRef, names };
 }
 
-/** Ignores service accounts: they belong to credential providers, which are not called here. */
-function toAccess({ nodePodsAccessible, kubernetesSecrets }: Fields): 'anyone' | readonly UsedLogin[] {
+function toAccess(credentials: Fields): 'anyone' | readonly UsedLogin[] {
+  const { nodePodsAccessible, kubernetesSecrets, kubernetesServiceAccounts } = credentials;
   if (nodePodsAccessible === true) return 'anyone';
-  const secrets = kubernetesSecrets ?? [];
-  if (!Array.isArray(secrets)) throw new Error('it does not say who may use the image');
-  return secrets.map((each): UsedLogin => {
+  return [
+    ...toIds(kubernetesSecrets).map((secret) => ({ hash: KUBELETS_LOGIN, secret })),
+    ...toIds(kubernetesServiceAccounts).map((account) => ({ hash: KUBELETS_LOGIN, account })),
+  ];
+}
+
+function toIds(value: unknown): readonly ObjectId[] {
+  const objects = value ?? [];
+  if (!Array.isArray(objects)) throw new Error('it does not say who may use the image');
+  return objects.map((each): ObjectId => {
     const { uid, namespace, name } = toFields(each);
-    return {
-      hash: KUBELETS_LOGIN,
-      secret: { uid: toText(uid), namespace: toText(namespace), name: toText(name) },
-    };
+    return { uid: toText(uid), namespace: toText(namespace), name: toText(name) };
   });
 }
 
@@ -191,5 +196,5 @@ function toFields(value: unknown): Fields {
 
 function toText(value: unknown): string {
   if (typeof value === 'string' && value !== '') return value;
-  throw new Error('it does not say which Secret it was');
+  throw new Error('it does not say which Secret or service account it was');
 }

@@ -3,8 +3,8 @@ import { type NodePod } from '#kube/pod/node-pod.js';
 import { readDockerConfig, type RegistryLogin } from './docker-config.js';
 import { findLogins, type PlacedLogin } from './find-logins.js';
 
-/** Identifies a Secret of an API server: another one of the same name has another uid. */
-export interface SecretId {
+/** Identifies a Secret or a service account of an API server: another one of the same name has another uid. */
+export interface ObjectId {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
@@ -14,7 +14,9 @@ export interface SecretId {
 export interface PullCredential {
   readonly login: RegistryLogin;
   /** Undefined for a Secret of a manifest: those have no uid. */
-  readonly secret: SecretId | undefined;
+  readonly secret: ObjectId | undefined;
+  /** The service account with whose token a plugin was asked for the login. */
+  readonly account?: ObjectId | undefined;
   /** The node's own, and no pod's: what it pulls is for every pod, as with a kubelet. */
   readonly isForAnyone?: boolean;
 }
@@ -45,7 +47,7 @@ export function pullLoginsOf(
   return { credentials: findLogins(image, all), unusable };
 }
 
-function idOf({ metadata: { uid, namespace, name } }: Secret): SecretId | undefined {
+function idOf({ metadata: { uid, namespace, name } }: Secret): ObjectId | undefined {
   return uid === undefined ? undefined : { uid, namespace, name };
 }
 

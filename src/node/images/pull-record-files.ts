@@ -220,9 +220,12 @@ function isLogins(value: unknown): boolean {
 }
 
 function isLogin(value: unknown): boolean {
-  const { hash, secret } = (value ?? {}) as Partial<Record<keyof UsedLogin, unknown>>;
-  if (typeof hash !== 'string' || hash === '') return false;
-  if (secret === undefined) return true;
-  const { uid, namespace, name } = (secret ?? {}) as Readonly<Record<string, unknown>>;
+  const { hash, secret, account } = (value ?? {}) as Partial<Record<keyof UsedLogin, unknown>>;
+  return typeof hash === 'string' && hash !== '' && [secret, account].every(isObjectId);
+}
+
+function isObjectId(value: unknown): boolean {
+  if (value === undefined) return true;
+  const { uid, namespace, name } = (value ?? {}) as Readonly<Record<string, unknown>>;
   return [uid, namespace, name].every((each) => typeof each === 'string' && each !== '');
 }

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ImageAccess } from '../images/image-access.js';
-import { type PullCredential, type SecretId } from '../images/pull-logins.js';
+import { type PullCredential, type ObjectId } from '../images/pull-logins.js';
 import { keyOf } from '../images/pull-record-files.js';
 import { type PullRecords } from '../images/pull-records.js';
 import { type RuntimeImage } from '../runtime/runtime-changes.js';
@@ -24,8 +24,8 @@ import { LogRecorder } from '#support/fakes/log-recorder.js';
 import { openPullRecords } from './open-pull-records.js';
 
 const APP = 'r.test/team/app:1';
-const SECRET: SecretId = { uid: 'u1', namespace: 'team', name: 'pull' };
-const OTHERS_SECRET: SecretId = { uid: 'u2', namespace: 'other', name: 'pull' };
+const SECRET: ObjectId = { uid: 'u1', namespace: 'team', name: 'pull' };
+const OTHERS_SECRET: ObjectId = { uid: 'u2', namespace: 'other', name: 'pull' };
 const PAUSE = anImage('sha256:pause', 'r.test/pause:3');
 
 let rootDir: string;
@@ -53,7 +53,7 @@ async function start({ adopt = true, runtimeUrl = 'unix:///run/a.sock' } = {}): 
 }
 
 /** Whether a pod with that Secret may use an image that is there. */
-async function mayUse(image: RuntimeImage, secret?: SecretId, name = APP): Promise<boolean> {
+async function mayUse(image: RuntimeImage, secret?: ObjectId, name = APP): Promise<boolean> {
   const rules = { policy: 'NeverVerifyPreloadedImages', allowlist: [] } as const;
   const credentials: PullCredential[] =
     secret === undefined ? [] : [{ login: { username: 'me', password: 'secret' }, secret }];

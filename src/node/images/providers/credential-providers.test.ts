@@ -27,6 +27,7 @@ beforeEach(async () => {
   log = new LogRecorder();
   ends = [];
   accounts.clear();
+  for (const name of ['builder', 'other']) accounts.set(name, { uid: `uid of ${name}`, annotations: {} });
 });
 afterEach(() => rm(folder, { recursive: true }));
 
@@ -215,9 +216,28 @@ it('gives a plugin the annotations that it wants, and does not ask it where one 
   ]);
 });
 
+it('says which account a login is for, and asks again for another one of the same name', async () => {
+  open(await plugin(answerOf('Global', { 'r.test': LOGIN }), { tokenAttributes: TOKEN }));
+  const account = { namespace: pod.metadata.namespace, name: 'builder', uid: 'uid of builder' };
+  expect(await providers.find('r.test/app', pod, NEVER)).toMatchObject([{ account, isForAnyone: false }]);
+  accounts.set('builder', { uid: 'new', annotations: {} });
+  expect(await providers.find('r.test/app', pod, NEVER)).toMatchObject([{ account: { uid: 'new' } }]);
+  expect(await asked()).toHaveLength(2);
+});
+
+it('takes its token back as the password only where it is cached by token', async () => {
+  const echo = answerOf('Global', { 'r.test': { username: 'x', password: 'builder-for-registry' } });
+  open(await plugin(echo, { tokenAttributes: TOKEN }));
+  expect(await find('r.test/app')).toEqual([]);
+  expect(logged()).toContain('cacheType must be Token');
+  expect(logged()).not.toContain('builder-for-registry');
+  open(await plugin(echo, { tokenAttributes: { ...TOKEN, cacheType: 'Token' } }));
+  expect(await find('r.test/app')).toEqual([['x', false]]);
+});
+
 it('does not ask a plugin for an account that cannot be read, and says so', async () => {
-  const tokenAttributes = { ...TOKEN, optionalServiceAccountAnnotationKeys: ['r/team'] };
-  open(await plugin(answerOf('Global', { 'r.test': LOGIN }), { tokenAttributes }));
+  open(await plugin(answerOf('Global', { 'r.test': LOGIN }), { tokenAttributes: TOKEN }));
+  accounts.clear();
   expect(await find('r.test/app')).toEqual([]);
   expect(logged()).toContain('serviceaccounts not found');
   expect(await asked()).toEqual([]);

@@ -26,7 +26,7 @@ import { type NodePod } from '#kube/pod/node-pod.js';
 import { type RegistryLogin } from '../docker-config.js';
 import { findLogins, matchesPlace, type PlacedLogin } from '../find-logins.js';
 import { repositoryOf } from '#kube/container/image-name.js';
-import { type PullCredential } from '../pull-logins.js';
+import { type ObjectId, type PullCredential } from '../pull-logins.js';
 import { type CredentialProvider, type TokenAttributes } from './provider-config.js';
 
 /** Options of {@link CredentialProviders}. */
@@ -51,9 +51,9 @@ interface ServiceAccountFacts {
 /** On whose behalf a plugin is asked. */
 interface TokenOwner {
   readonly token: string;
-  /** What the plugin gets of the account's annotations; undefined where it is to get none. */
-  readonly annotations: Readonly<Record<string, string>> | undefined;
-  readonly accountUid: string;
+  /** What the plugin gets of the account's annotations. */
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly account: ObjectId;
 }
 
 type Logins = readonly PlacedLogin[];
@@ -120,7 +120,7 @@ export class CredentialProviders {
     const { tokenAttributes } = provider;
     const asking = tokenAttributes && (await this.#findOwner(provider, tokenAttributes, pod));
     if (asking === 'not for it') return [];
-    const owner = tokenAttributes && asking ? keyOfOwner(tokenAttributes, pod, asking) : '';
+    const owner = tokenAttributes && asking ? keyOfOwner(tokenAttributes, asking) : '';
     const cached = this.#findCached(provider, repository, owner);
     const logins =
       cached ??
@@ -134,8 +134,8 @@ export class CredentialProviders {
           ),
         signal,
       ));
-    const isForAnyone = asking === undefined;
-    return findLogins(repository, logins).map((login) => ({ login, secret: undefined, isForAnyone }));
+    const of = { secret: undefined, account: asking?.account, isForAnyone: asking === undefined };
+    return findLogins(repository, logins).map((login) => ({ login, ...of }));
   }
 
   /** Undefined for a pod without an account, for which the plugin is asked all the same. */
@@ -150,27 +150,20 @@ export class CredentialProviders {
       return attributes.requireServiceAccount ? 'not for it' : undefined;
     const { requiredServiceAccountAnnotationKeys: needed = [] } = attributes;
     const { optionalServiceAccountAnnotationKeys: more = [] } = attributes;
-    let account: ServiceAccountFacts | undefined;
-    if (needed.length + more.length > 0) {
-      account = await getServiceAccount(pod);
-      const { annotations } = account;
-      const missing = needed.find((key) => !Object.hasOwn(annotations, key));
-      if (missing !== undefined) {
-        // That is how an account says that it does not take part.
-        const facts = { provider: name, pod: pod.metadata, serviceAccountName, annotation: missing };
-        logger.info('A service account lacks an annotation that a plugin wants', facts, 5);
-        return 'not for it';
-      }
+    const { uid, annotations: all } = await getServiceAccount(pod);
+    const missing = needed.find((key) => !Object.hasOwn(all, key));
+    if (missing !== undefined) {
+      // That is how an account says that it does not take part.
+      const facts = { provider: name, pod: pod.metadata, serviceAccountName, annotation: missing };
+      logger.info('A service account lacks an annotation that a plugin wants', facts, 5);
+      return 'not for it';
     }
-    const annotations =
-      account &&
-      Object.fromEntries(
-        [...needed, ...more]
-          .filter((key) => Object.hasOwn(account.annotations, key))
-          .map((key) => [key, account.annotations[key]!]),
-      );
+    const annotations = Object.fromEntries(
+      [...needed, ...more].filter((key) => Object.hasOwn(all, key)).map((key) => [key, all[key]!]),
+    );
     const token = await getToken(pod, attributes.serviceAccountTokenAudience);
-    return { token, annotations, accountUid: account?.uid ?? '' };
+    const { namespace } = pod.metadata;
+    return { token, annotations, account: { uid, namespace, name: serviceAccountName } };
   }
 
   #findCached(provider: CredentialProvider, repository: string, owner: string): Logins | undefined {
@@ -191,6 +184,7 @@ export class CredentialProviders {
     let isFailed = true;
     try {
       const answer = readAnswer(await this.#exec(provider, asked), provider);
+      assertNoEcho(answer, provider, asked);
       isFailed = false;
       const { repository, owner } = asked;
       const { cacheKeyType, cacheMs = provider.defaultCacheMs, logins } = answer;
@@ -288,17 +282,10 @@ interface Asked {
   readonly signal: AbortSignal;
 }
 
-function keyOfOwner(
-  { cacheType }: TokenAttributes,
-  { metadata, spec }: NodePod,
-  { token, annotations, accountUid }: TokenOwner,
-): string {
-  const account =
-    cacheType === 'Token'
-      ? createHash('sha256').update(token).digest('hex')
-      : `${metadata.namespace}/${spec.serviceAccountName ?? ''}`;
-  const given = annotations === undefined ? [] : [accountUid, annotations];
-  return given.length === 0 ? account : JSON.stringify([account, ...given]);
+function keyOfOwner({ cacheType }: TokenAttributes, { token, annotations, account }: TokenOwner): string {
+  const { uid, namespace, name } = account;
+  const hash = cacheType === 'Token' ? createHash('sha256').update(token).digest('hex') : '';
+  return JSON.stringify([namespace, name, uid, annotations, hash]);
 }
 
 function keyOf({ name }: CredentialProvider, scope: string, owner: string): string {
@@ -307,6 +294,22 @@ function keyOf({ name }: CredentialProvider, scope: string, owner: string): stri
 
 function registryOf(repository: string): string {
   return repository.split('/')[0]!;
+}
+
+/**
+ * Throws where the plugin gives its token back as the password, as only `cacheType: Token` allows: the answer would be
+ * cached for pods whose own token is another.
+ */
+function assertNoEcho(
+  { logins }: Answer,
+  { file, tokenAttributes }: CredentialProvider,
+  { asking }: Asked,
+): void {
+  const isEcho = logins.some(([, { password }]) => password === asking?.token);
+  if (isEcho && tokenAttributes?.cacheType !== 'Token')
+    throw new Error(
+      `${file}: its answer is wrong: the password is the token that it was given, for which cacheType must be Token`,
+    );
 }
 
 /** Throws for what is no answer, without repeating it. */

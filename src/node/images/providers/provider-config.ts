@@ -153,7 +153,11 @@ async function listFiles(config: string): Promise<readonly string[]> {
   const facts = await stat(config).catch(() => undefined);
   // What is wrong with a file is said where it is read.
   if (facts?.isDirectory() !== true) return [config];
-  const names = (await readdir(config)).filter((name) => /\.(json|ya?ml)$/.test(name)).sort();
+  const entries = await readdir(config, { withFileTypes: true });
+  const names = entries
+    .filter((entry) => !entry.isDirectory() && /\.(json|ya?ml)$/.test(entry.name))
+    .map(({ name }) => name)
+    .sort();
   if (names.length === 0)
     throw new PodloopError('OPTION_INVALID', `${CONFIG_FLAG}: ${config} has no *.json, *.yaml or *.yml`);
   return names.map((name) => join(config, name));
