@@ -48,6 +48,22 @@ function pod(scene: Scene): PodObject {
 const status = (scene: Scene): string => podRow(pod(scene), NOW).status;
 
 describe('the status of a pod in a table', () => {
+  it('says how far the pull of an image is', () => {
+    const pulling = (reason: string, message: string): ContainerStateObject => ({
+      waiting: { reason, message },
+    });
+    const state = pulling('ContainerCreating', 'Pulling 45% (120/266 MB)');
+    const phase = 'Pending';
+    expect(status({ phase, containers: [{ state }] })).toBe('ContainerCreating (pulling 45%)');
+    expect(status({ phase, containers: [{ state }], deleted: true })).toBe('Terminating');
+    const init = [{ name: 'i', state: pulling('PodInitializing', 'Unpacking 80% (213/266 MB)') }];
+    expect(status({ phase, init, containers: [{ state: waiting('PodInitializing') }] })).toBe(
+      'Init:0/1 (unpacking 80%)',
+    );
+    const failed = pulling('ErrImagePull', 'failed to pull image "a": Pulling 4% of nothing');
+    expect(status({ phase, containers: [{ state: failed }] })).toBe('ErrImagePull');
+  });
+
   it.each<[string, Scene]>([
     ['Running', { containers: [{ state: RUNNING, ready: true }] }],
     ['Pending', { phase: 'Pending' }],
