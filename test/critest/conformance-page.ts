@@ -13,7 +13,7 @@ const HEAD = `## As a runtime: critest before the embedded runtime
 
 [critest](https://github.com/kubernetes-sigs/cri-tools/blob/master/docs/validation.md) is the public validation suite of
 CRI. \`test/critest\` runs it against \`podloop runtime\`, as root and with images that are made on the spot: the machine's
-busybox under the names that the suite asks for.`;
+busybox under the names that the suite asks for. The runtime pulls them over HTTP from a mirror, named in a \`hosts.toml\`.`;
 
 /** Its part of the page: how many passed, and every spec with what became of it. */
 export function formatConformancePage(results: readonly SpecResult[], facts: RunFacts): string {

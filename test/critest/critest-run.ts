@@ -13,7 +13,8 @@ export interface CritestRun {
   readonly podloop: string;
   /** Empty; the runtime's records, the reports and all logs go here. */
   readonly folder: string;
-  readonly imageDir: string;
+  /** Where the runtime finds the `hosts.toml` of its registries. */
+  readonly registryConfig: string;
   /** More arguments for the suite, such as `-ginkgo.focus=...`. */
   readonly suiteArgs: readonly string[];
   readonly signal: AbortSignal;
@@ -67,13 +68,12 @@ export async function runCritest(options: CritestRun): Promise<SpecResult[]> {
 }
 
 async function startRuntime(
-  { podloop, folder, imageDir }: CritestRun,
+  { podloop, folder, registryConfig }: CritestRun,
   endpoint: string,
 ): Promise<ChildProcess> {
-  const flags = ['--listen', endpoint, '--root', path.join(folder, 'root'), '--image-dir', imageDir];
-  const runtime = spawn(process.execPath, [podloop, 'runtime', ...flags, '--stop-pods', '-v', '2'], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const flags = ['--listen', endpoint, '--root', path.join(folder, 'root'), '--stop-pods', '-v', '2'];
+  const args = [podloop, 'runtime', ...flags, '--registry-config-path', registryConfig];
+  const runtime = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   const log = path.join(folder, 'runtime.log');
   const ended = logged(runtime, log).then(
     (code) => `ended with ${code ?? 'a signal'}`,

@@ -17,6 +17,7 @@ import { CONFORMANCE_PAGE, readPart, writePart } from '../conformance-part.js';
 import { findBasePrograms } from './base-programs.js';
 import { formatConformancePage, pageNameOf, parsePassed } from './conformance-page.js';
 import { runCritest } from './critest-run.js';
+import { startImageMirror } from './image-mirror.js';
 import { readRunFacts } from './run-facts.js';
 import { preparePrivateNode, runInPrivateNode } from './private-node.js';
 import { countPasses, type SpecResult } from './spec-report.js';
@@ -89,14 +90,14 @@ async function run(critest: string, folder: string): Promise<number> {
   await preparePrivateNode();
   // npm runs scripts in the project's folder.
   const project = process.cwd();
+  const registryConfig = path.join(folder, 'certs.d');
+  await using mirror = await startImageMirror(path.join(folder, 'images', 'critest'), registryConfig);
   const results = await runCritest({
-    critest,
+    ...{ critest, folder, registryConfig, suiteArgs: positionals },
     podloop: findProgram(project),
-    folder,
-    imageDir: path.join(folder, 'images'),
-    suiteArgs: positionals,
     signal: interrupted(),
   });
+  process.stdout.write(`${mirror.count('GET ')} requests to the mirror\n`);
   const page = path.join(project, CONFORMANCE_PAGE);
   const passedBefore = parsePassed(readPart(await readFile(page, 'utf8'), 'critest'));
   if (values.write)
