@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DisposalStack } from '#base/async/disposal-stack.js';
 import { LocalApiClient } from '../integration/local-api-client.js';
 import { PodloopProcess } from '../integration/podloop-process.js';
 import { untilNobodyNames } from '../integration/processes-naming.js';
@@ -34,6 +35,8 @@ let folder: string;
 let registry: DebianRegistry;
 let agent: PodloopProcess;
 let api: LocalApiClient;
+/** What was made so far, to be ended in reverse order. */
+const endings = new DisposalStack();
 const built = new Map<string, BuiltImage>();
 const results: Record<string, string> = {};
 
@@ -121,7 +124,8 @@ describe.skipIf(MISSING.length > 0 || !isRoot)(
       const cache = findImagesCache(process.env);
       const images = await DebianImages.open(cache);
       folder = await mkdtemp(join(tmpdir(), 'podloop-images-'));
-      registry = await DebianRegistry.start(join(folder, 'registry'), cache);
+      endings.defer(() => rm(folder, { recursive: true, force: true }));
+      registry = endings.use(await DebianRegistry.start(join(folder, 'registry'), cache));
       for (const recipe of recipes) {
         const image = await images.build(recipe);
         built.set(recipe.name, image);
@@ -133,18 +137,18 @@ describe.skipIf(MISSING.length > 0 || !isRoot)(
         ...['--pod-logs-dir', join(folder, 'logs'), '--runtime-endpoint', 'embedded', '--stop-pods'],
         ...['--registry-config-path', join(folder, 'certs.d')],
       ]);
+      endings.defer(async () => {
+        await agent.end('SIGTERM');
+        await untilNobodyNames(join(folder, 'node'), 300_000);
+      });
       await agent.line('stderr', /Started node agent/);
       api = new LocalApiClient(join(folder, 'node/podloop.sock'));
     }, 3_600_000);
 
     afterAll(async () => {
-      try {
-        await agent.end('SIGTERM');
-        await untilNobodyNames(join(folder, 'node'), 300_000);
-      } finally {
-        await registry[Symbol.asyncDispose]();
-      }
-      await rm(folder, { recursive: true, force: true });
+      await endings[Symbol.asyncDispose]();
+      // Nothing was tried where the setup has failed.
+      if (Object.keys(results).length === 0) return;
       await recordResult(
         'images',
         'Images as people use them',
