@@ -92,6 +92,35 @@ describe('podloop debug', () => {
     });
   });
 
+  it('makes a copy, waits until it is there, and prints the log of a container that has ended', async () => {
+    const made: unknown[] = [];
+    agent.on(`POST ${PODS_PATH}`, ({ body }) => {
+      made.push(JSON.parse(body));
+      return { kind: 'Pod' };
+    });
+    agent.on(`GET ${PODS_PATH}`, () => aKubeList());
+    agent.on(`WATCH ${PODS_PATH}`, ({ query }, answer) => {
+      expect(query).toMatchObject({ fieldSelector: 'metadata.name=copy-n1' });
+      const containerStatuses = [{ name: 'main', state: { terminated: {} } }];
+      const object = aKubePod('copy-n1', { status: { phase: 'Running', containerStatuses } });
+      answer.end(`${JSON.stringify({ type: 'ADDED', object })}\n`);
+      return undefined;
+    });
+    agent.on(`GET ${PODS_PATH}/copy-n1/log`, (_, answer) => {
+      answer.end('said by the copy\n');
+      return undefined;
+    });
+    expect(await podloop('web', '--copy-to=copy', '-c', 'main', '-i', '--', 'id')).toEqual({
+      ...{ code: 0, stdout: 'said by the copy\n' },
+      stderr: 'pod/copy is there until "podloop delete pod copy".\n',
+    });
+    const containers = [{ name: 'main', image: 'i', command: ['id'], stdin: true }];
+    const spec = { shareProcessNamespace: true, containers };
+    const metadata = { name: 'copy', namespace: 'default' };
+    expect(made).toEqual([{ apiVersion: 'v1', kind: 'Pod', metadata, spec }]);
+    expect(sent()).toEqual([]);
+  });
+
   it('prints the refusal of the agent', async () => {
     agent.on(`PATCH ${PODS_PATH}/web/ephemeralcontainers`, (_, answer) =>
       sendStatus(answer, 422, 'Invalid', '', {
@@ -106,7 +135,24 @@ describe('podloop debug', () => {
   });
 
   it.each([
-    [['web'], 'error: you must specify --image.'],
+    [['web'], 'error: you must specify --image, or --copy-to.'],
+    [['web', '--image=tools:1', '--set-image=*=a:1'], 'error: --set-image may only be used with --copy-to.'],
+    [
+      ['web', '--image=tools:1', '--share-processes=false'],
+      'error: --share-processes may only be used with --copy-to.',
+    ],
+    [
+      ['web', '--image=tools:1', '--copy-to=copy', '--target=main'],
+      'error: --target is incompatible with --copy-to. Use --share-processes instead.',
+    ],
+    [
+      ['web', '--copy-to=copy'],
+      'error: you must specify an existing container or a new image when creating a copy',
+    ],
+    [
+      ['web', '--copy-to=copy', '--set-image=main'],
+      'error: invalid image "main" for --set-image: use CONTAINER=IMAGE, or *=IMAGE',
+    ],
     [['--image=tools:1'], 'error: NAME is required for debug'],
     [['web', '--image=Tools:1'], 'error: invalid image name "Tools:1": invalid reference format'],
     [['web', '--image=tools:1', '-t'], 'error: -i/--stdin is required for containers with -t/--tty=true'],

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { isImageName } from '#kube/pod/pod-defaults.js';
+import { staticPodName } from '#kube/pod/static-pod.js';
 import { type ContainerStatusObject, type KubeObject, type PodObject } from '#kube/columns/kube-object.js';
 import { randomSuffix } from '#base/text/random-suffix.js';
 import { type CliHost } from '../../cli-host.js';
@@ -18,6 +19,7 @@ import {
   splitAtDashes,
   type StreamFlags,
 } from '../../shared/streaming/stream-flags.js';
+import { copyPod, type DebugContainer } from './copy-pod.js';
 
 interface DebugFlags extends StreamFlags {
   readonly image?: string;
@@ -28,6 +30,10 @@ interface DebugFlags extends StreamFlags {
   readonly argumentsOnly: boolean;
   /** Default: with `stdin`. */
   readonly attach?: 'true' | 'false';
+  readonly copyTo?: string;
+  /** Default: true. */
+  readonly shareProcesses?: 'true' | 'false';
+  readonly setImage?: string;
 }
 
 /** What each profile of kubectl adds to the securityContext of a container in a pod that runs. */
@@ -50,12 +56,15 @@ const FLAG_GROUPS = {
     ...['--image', '--image-pull-policy', '--container', '--target', '--env'],
     ...['--profile', '--arguments-only'],
   ],
+  Copy: ['--copy-to', '--share-processes', '--set-image'],
   Session: ['--stdin', '--tty', '--attach', '--quiet'],
   Agent: ['--namespace', '--socket'],
 };
 
 const HELP = `
 The container joins the pod as it runs, and nothing of the pod restarts. It is no part of the manifest: it goes with the pod, and is there after a restart of the agent. It cannot be removed or changed, as in Kubernetes.
+
+With --copy-to the pod stays as it is, and a copy of it gets the container, or another command in the container that -c names. The copy has no labels, no probes and no ports of the node, and its manifest stays until "podloop delete".
 
 Examples:
   # A shell in the network of a pod, with the tools of an image
@@ -67,6 +76,10 @@ Examples:
   # In the first pod of a Deployment, one command, whose output stays in the log
   podloop debug deploy/web --image=busybox -c netstat -- netstat -tln
   podloop logs deploy/web -c netstat
+
+  # A copy of a pod that crashes, with a shell instead of its own command
+  podloop debug -it web --copy-to=web-debug -c server -- sh
+  podloop delete pod web-debug
 
   # On a node that forbids further capabilities
   podloop debug -it web --image=busybox --profile=baseline`;
@@ -108,6 +121,23 @@ export function debugCommand(host: CliHost): Command {
         'true',
         'false',
       ]),
+    )
+    .addOption(
+      new Option('--copy-to <name>', 'Make a copy of the pod with this name, and debug that').argParser(
+        stripEquals,
+      ),
+    )
+    .addOption(
+      new Option(
+        '--share-processes [bool]',
+        'Have the containers of the copy see each other’s processes (default: true)',
+      ).choices(['true', 'false']),
+    )
+    .addOption(
+      new Option(
+        '--set-image <name=image,...>',
+        'Other images for containers of the copy; * is for all',
+      ).argParser(stripEquals),
     );
   return groupFlags(command, FLAG_GROUPS)
     .addHelpText('after', wrapNotes(HELP))
@@ -120,12 +150,20 @@ export function debugCommand(host: CliHost): Command {
 
 /** Throws a CommandFailure with kubectl's words. */
 function checkFlags(flags: DebugFlags, pods: readonly string[]): void {
-  const { image = '', imagePullPolicy, profile, env } = flags;
+  const { image = '', imagePullPolicy, profile, env, copyTo } = flags;
   if (!Object.hasOwn(PROFILES, profile)) throw failure(`unknown profile: ${profile}`);
   const wrong = env.find((each) => !/^[^=]+=/.test(each));
   if (wrong !== undefined) throw failure(`invalid env: ${wrong}`);
-  if (image === '') throw failure('you must specify --image.');
-  if (!isImageName(image))
+  if (copyTo === undefined) {
+    for (const name of ['setImage', 'shareProcesses'] as const) {
+      const flag = name === 'setImage' ? '--set-image' : '--share-processes';
+      if (flags[name] !== undefined) throw failure(`${flag} may only be used with --copy-to.`);
+    }
+    if (image === '') throw failure('you must specify --image, or --copy-to.');
+  } else if (flags.target !== undefined) {
+    throw failure('--target is incompatible with --copy-to. Use --share-processes instead.');
+  }
+  if (image !== '' && !isImageName(image))
     throw failure(`invalid image name ${JSON.stringify(image)}: invalid reference format`);
   if (pods.length === 0) throw failure('NAME is required for debug');
   if (pods.length > 1)
@@ -147,6 +185,7 @@ async function debug(word: string, command: readonly string[], request: DebugReq
   const say = (line: string): Promise<void> =>
     flags.quiet ? Promise.resolve() : host.stderr.writeLine(line);
   const pod = await findPodOf(word, session, say);
+  if (flags.copyTo !== undefined) return debugCopy(pod, flags.copyTo, command, { ...request, say });
   assertUnended(pod, 'start');
   const { name: podName = word } = pod.metadata ?? {};
   if (flags.target !== undefined) {
@@ -154,21 +193,63 @@ async function debug(word: string, command: readonly string[], request: DebugReq
       `Targeting container "${flags.target}". If you don't see processes from this container it may be because the container runtime doesn't support this feature.`,
     );
   }
-  const name = flags.container ?? `debugger-${randomSuffix(Math.random)}`;
-  if (flags.container === undefined) await say(`Defaulting debug container name to ${name}.`);
+  const name = flags.container ?? newName();
+  if (flags.container === undefined) await say(nameChosen(name));
   const container = toContainer(name, command, flags);
   const path = `${pathOf(PODS, namespace, podName)}/ephemeralcontainers`;
   const headers = { 'content-type': 'application/strategic-merge-patch+json' };
   await client.send('PATCH', path, { headers, body: { spec: { ephemeralContainers: [container] } } });
-  const isAttached = flags.attach === undefined ? flags.stdin : flags.attach === 'true';
-  if (isAttached) await attachOnceRunning({ podName, name, tty: flags.tty }, request);
+  if (isAttached(flags)) await attachOnceRunning({ podName, name, tty: flags.tty, isNewPod: false }, request);
 }
 
-function toContainer(name: string, words: readonly string[], flags: DebugFlags): object {
-  const { image, imagePullPolicy, target, env, stdin, tty, profile, argumentsOnly } = flags;
+const newName = (): string => `debugger-${randomSuffix(Math.random)}`;
+const nameChosen = (name: string): string => `Defaulting debug container name to ${name}.`;
+const isAttached = ({ attach, stdin }: DebugFlags): boolean =>
+  attach === undefined ? stdin : attach === 'true';
+
+async function debugCopy(
+  pod: PodObject,
+  copyName: string,
+  command: readonly string[],
+  { flags, session, host, say }: DebugRequest & { readonly say: (line: string) => Promise<void> },
+): Promise<void> {
+  const { client, namespace } = session;
+  const { container: given, shareProcesses, setImage = '' } = flags;
+  const { copy, container } = copyPod(pod, {
+    ...{ name: copyName, container: toContainer(given ?? newName(), command, flags) },
+    ...{ sharesProcesses: shareProcesses !== 'false', images: readImages(setImage) },
+  });
+  await client.send('POST', pathOf(PODS, namespace), { body: copy });
+  if (given === undefined && container !== undefined) await say(nameChosen(container));
+  await say(`pod/${copyName} is there until "podloop delete pod ${copyName}".`);
+  const podName = staticPodName(copyName, pod.spec?.nodeName ?? '');
+  if (isAttached(flags) && container !== undefined)
+    await attachOnceRunning(
+      { podName, name: container, tty: flags.tty, isNewPod: true },
+      { flags, session, host },
+    );
+}
+
+/** `main=busybox,*=alpine`, by the names of containers. */
+function readImages(text: string): Record<string, string> {
+  const parts = text.split(',').filter((part) => part !== '');
+  return Object.fromEntries(
+    parts.map((part) => {
+      const [name = '', image = ''] = part.split(/=(.*)/s);
+      if (name === '' || !isImageName(image))
+        throw failure(
+          `invalid image ${JSON.stringify(part)} for --set-image: use CONTAINER=IMAGE, or *=IMAGE`,
+        );
+      return [name, image];
+    }),
+  );
+}
+
+function toContainer(name: string, words: readonly string[], flags: DebugFlags): DebugContainer {
+  const { image = '', imagePullPolicy, target, env, stdin, tty, profile, argumentsOnly } = flags;
   const securityContext = PROFILES[profile];
   return {
-    ...{ name, image },
+    ...{ name, ...(image === '' ? {} : { image }) },
     ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }),
     ...(words.length === 0 ? {} : argumentsOnly ? { args: words } : { command: words }),
     ...(env.length === 0 ? {} : { env: env.map(toVariable) }),
@@ -188,6 +269,8 @@ interface AddedContainer {
   readonly podName: string;
   readonly name: string;
   readonly tty: boolean;
+  /** The agent may not show the pod yet. */
+  readonly isNewPod: boolean;
 }
 
 /** Of a container that has ended by then, its log is printed instead. */
@@ -210,15 +293,21 @@ async function attachOnceRunning(container: AddedContainer, request: DebugReques
 
 /** Resolves with the status of the container once it runs or has ended; says what it waits for until then. */
 async function untilStarted(
-  { podName, name }: AddedContainer,
+  { podName, name, isNewPod }: AddedContainer,
   { flags, session, host }: DebugRequest,
 ): Promise<ContainerStatusObject> {
+  let mayCome = isNewPod;
   let found: ContainerStatusObject | undefined;
   let said = '';
   const isDone = ([pod]: readonly KubeObject[]): boolean => {
-    if (pod === undefined) throw failure(`pods "${podName}" was deleted before the container started`);
+    if (pod === undefined) {
+      if (mayCome) return false;
+      throw failure(`pods "${podName}" was deleted before the container started`);
+    }
+    mayCome = false;
     const { status = {} } = pod as PodObject;
-    found = status.ephemeralContainerStatuses?.find((each) => each.name === name);
+    const { containerStatuses = [], ephemeralContainerStatuses = [] } = status;
+    found = [...ephemeralContainerStatuses, ...containerStatuses].find((each) => each.name === name);
     const { state = {} } = found ?? {};
     if (state.running !== undefined || state.terminated !== undefined) return true;
     if (status.phase === 'Succeeded' || status.phase === 'Failed')

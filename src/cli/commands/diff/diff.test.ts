@@ -49,6 +49,13 @@ describe('podloop diff', () => {
     expect(agent.requests.map(({ query }) => query)).toEqual([{ dryRun: 'All' }, {}]);
   });
 
+  it('leaves out a container that somebody has added for debugging', async () => {
+    const { spec, ...pod } = shown('a:1');
+    const ephemeralContainers = [{ name: 'debugger-x2x4f', image: 'tools:1' }];
+    agent.on(`GET ${PODS_PATH}/web`, () => ({ ...pod, spec: { ...spec, ephemeralContainers } }));
+    expect(await diff(aPod('a:1'))).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+
   it('shows what would change, and ends with 1', async () => {
     agent.on(`GET ${PODS_PATH}/web`, () => shown('a:1'));
     const { code, stdout } = await diff(aPod('a:2'));

@@ -20,7 +20,11 @@ import { pathOf } from '../../shared/api/resource-type.js';
 import { readLines } from '../../shared/api/watch-objects.js';
 import { type FileFlags, fileOptions } from '../../shared/file-flags.js';
 import { type ManifestItem, readManifestObjects } from '../../shared/manifest-objects.js';
-import { toManifestForm, withServedDefaults } from '../../shared/print/manifest-form.js';
+import {
+  toManifestForm,
+  withoutDebugContainers,
+  withServedDefaults,
+} from '../../shared/print/manifest-form.js';
 import { toYamlText } from '../../shared/print/object-text.js';
 
 type DiffFlags = SessionFlags & FileFlags;
@@ -82,7 +86,10 @@ async function diff(flags: DiffFlags, session: AgentSession, host: CliHost): Pro
       const before = await find(item, session);
       const file = `${(item.object.apiVersion ?? 'v1').replace('/', '.')}.${item.type.kind}.${item.namespace}.${item.name}`;
       const after = toManifestForm(withServedDefaults(item.object));
-      if (before !== undefined) await writeFile(join(live, file), `${toYamlText(toManifestForm(before))}\n`);
+      if (before !== undefined) {
+        const shown = withoutDebugContainers(toManifestForm(before), item.object);
+        await writeFile(join(live, file), `${toYamlText(shown)}\n`);
+      }
       await writeFile(join(merged, file), `${toYamlText(after)}\n`);
     }
     const code = await runDiff([live, merged], session, host);

@@ -25,11 +25,11 @@ afterEach(async () => {
 });
 
 /** `script` gets the file as $1; what it has opened stays in the file `seen`. */
-async function edit(script: string, name = 'EDITOR'): Promise<Ran> {
+async function edit(script: string, name = 'EDITOR', what = 'cm/conf'): Promise<Ran> {
   const editor = join(folder, 'editor');
   await writeFile(editor, `echo "$1" >> ${folder}/file\ncat "$1" >> ${folder}/seen\n${script}\n`);
   const env = { PODLOOP_SOCKET: agent.socketPath, PATH: process.env['PATH'] ?? '', [name]: `sh ${editor}` };
-  return lab.start(['edit', 'cm/conf'], { env }).ended;
+  return lab.start(['edit', what], { env }).ended;
 }
 const saved = () =>
   agent.requests
@@ -76,6 +76,22 @@ describe('podloop edit', () => {
     );
     expect(await readFile(file, 'utf8')).toContain('a: two');
     await rm(dirname(file), { recursive: true });
+  });
+
+  it.each([
+    ['does not show', 'unchanged'],
+    ['shows', 'configured'],
+  ])('%s ephemeral containers if the manifest without them is %s', async (_, result) => {
+    const path = '/api/v1/namespaces/default/pods/web';
+    const spec = { containers: [{ name: 'main', image: 'a:1' }], ephemeralContainers: [{ name: 'added' }] };
+    const web = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' }, spec };
+    agent.on(`GET ${path}`, () => web);
+    agent.on(`PUT ${path}`, (_request, answer) => {
+      answer.setHeader('podloop-result', result);
+      return web;
+    });
+    await edit('true', 'EDITOR', 'pod/web');
+    expect((await seen()).includes('name: added')).toBe(result === 'configured');
   });
 
   it('says where a text is no YAML', async () => {

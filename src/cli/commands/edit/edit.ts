@@ -19,7 +19,7 @@ import {
 import { ApiError } from '../../shared/api/api-status.js';
 import { type NamedObject, readSelection } from '../../shared/api/object-selection.js';
 import { pathOf, qualifiedName } from '../../shared/api/resource-type.js';
-import { toManifestForm } from '../../shared/print/manifest-form.js';
+import { toManifestForm, withoutDebugContainers } from '../../shared/print/manifest-form.js';
 import { toJsonText, toYamlText } from '../../shared/print/object-text.js';
 
 interface EditFlags extends SessionFlags {
@@ -68,9 +68,12 @@ async function edit(
     throw failure('Secrets cannot be read, and so not edited; podloop apply -f FILE changes one');
   const path = pathOf(type, session.namespace, name);
   const found = await session.client.get(path);
-  const object = toManifestForm({ apiVersion: type.apiVersion ?? 'v1', kind: type.kind, ...found });
+  const shown = toManifestForm({ apiVersion: type.apiVersion ?? 'v1', kind: type.kind, ...found });
+  const bare = withoutDebugContainers(shown);
   // What cannot be changed here is said before anybody has edited it.
-  await session.client.send('PUT', path, { query: { dryRun: 'All' }, body: object });
+  const { result } = await session.client.send('PUT', path, { query: { dryRun: 'All' }, body: bare });
+  // In the rare case that the manifest itself has them, they stay.
+  const object = result === 'configured' ? shown : bare;
   const text = `${output === 'json' ? toJsonText(object) : toYamlText(object)}\n`;
   const folder = await mkdtemp(join(tmpdir(), 'podloop-edit-'));
   const file = join(folder, `${type.singular}-${name}.${output}`);

@@ -45,6 +45,18 @@ export function toManifestForm(object: KubeObject): KubeObject {
   } as KubeObject;
 }
 
+/**
+ * A pod without the ephemeral containers that `written` does not have: somebody has added them to it as it ran, by
+ * `podloop debug`. Other objects are returned as they are. Pure.
+ */
+export function withoutDebugContainers(object: KubeObject, written: KubeObject = {}): KubeObject {
+  const { ephemeralContainers: shown, ...spec } = specOf(object);
+  if (!Array.isArray(shown)) return object;
+  const names = new Set(namesOf(specOf(written)['ephemeralContainers']));
+  const left = shown.filter((each) => names.has(namesOf([each])[0]));
+  return { ...object, spec: left.length === 0 ? spec : { ...spec, ephemeralContainers: left } } as KubeObject;
+}
+
 /** The same with Kubernetes' defaults, as an agent shows it; as it is if it is wrong. Pure. */
 export function withServedDefaults(object: KubeObject): KubeObject {
   const { kind = '' } = object;
@@ -59,4 +71,12 @@ export function withServedDefaults(object: KubeObject): KubeObject {
 
 function without(fields: Fields, names: readonly string[]): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([key]) => !names.includes(key)));
+}
+
+function specOf(object: KubeObject): Fields {
+  return (object as { readonly spec?: Fields }).spec ?? {};
+}
+
+function namesOf(containers: unknown): unknown[] {
+  return Array.isArray(containers) ? containers.map((each) => (each as Fields | null)?.['name']) : [];
 }
