@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { POD_TABLES } from '#kube/pod/pod-fields.js';
-import { explain } from './explain.js';
+import { explain, listKinds } from './explain.js';
 
 const EVERY = [
   ...['pod', 'deployment', 'replicaset', 'statefulset', 'daemonset', 'job', 'cronjob', 'rc', 'pvc'],
@@ -8,6 +8,14 @@ const EVERY = [
 ];
 
 describe('podloop explain', () => {
+  it('lists the kinds that it knows', () => {
+    const [head, ...kinds] = listKinds();
+    expect(head).toMatch(/^NAME +SHORTNAMES +APIVERSION +KIND$/);
+    expect(kinds.find((line) => line.startsWith('deployments'))).toMatch(/ deploy +apps\/v1 +Deployment$/);
+    for (const line of kinds) expect(explain(line.split(' ')[0]!, false).length).toBeGreaterThan(4);
+    expect(kinds.join()).not.toContain('nodes');
+  });
+
   it('shows a kind with its fields', () => {
     expect(explain('deploy', false).slice(0, 5)).toEqual([
       ...['GROUP:      apps', 'KIND:       Deployment', 'VERSION:    v1', '', 'FIELDS:'],

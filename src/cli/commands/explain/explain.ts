@@ -5,7 +5,8 @@ import { WORKLOAD_TABLES } from '#kube/workloads/workload-fields.js';
 import { type CliHost } from '../../cli-host.js';
 import { failure } from '../../command-failure.js';
 import { wrapNotes } from '../../help-layout.js';
-import { findResourceType } from '../../shared/api/resource-type.js';
+import { findResourceType, RESOURCE_TYPES } from '../../shared/api/resource-type.js';
+import { layOutTable } from '../../shared/print/tab-columns.js';
 
 interface ExplainFlags {
   readonly recursive: boolean;
@@ -16,6 +17,9 @@ It shows the fields that a manifest may have, their types and defaults, and what
 own reference. No agent has to run.
 
 Examples:
+  # The kinds of objects
+  podloop explain
+
   # The fields of a Pod
   podloop explain pod
 
@@ -102,12 +106,30 @@ const MEANINGS: Readonly<Record<string, string>> = {
 export function explainCommand(host: CliHost): Command {
   return new Command('explain')
     .description('Show the fields that manifests may have, and what podloop does with them.')
-    .argument('<field>', 'Kind, and fields behind it, as in "pod.spec.containers"')
+    .argument(
+      '[field]',
+      'Kind, and fields behind it, as in "pod.spec.containers" (default: a list of the kinds)',
+    )
     .option('--recursive', 'All fields below as well', false)
     .addHelpText('after', wrapNotes(HELP))
-    .action(async (path: string, { recursive }: ExplainFlags) => {
-      for (const line of explain(path, recursive)) await host.stdout.writeLine(line);
+    .action(async (path: string | undefined, { recursive }: ExplainFlags) => {
+      const lines = path === undefined ? listKinds() : explain(path, recursive);
+      for (const line of lines) await host.stdout.writeLine(line);
     });
+}
+
+/** The kinds that manifests may have, as kubectl lists those of a cluster. */
+export function listKinds(): string[] {
+  const kinds = RESOURCE_TYPES.filter(({ kind }) => TABLES[kind] !== undefined);
+  return layOutTable([
+    ['NAME', 'SHORTNAMES', 'APIVERSION', 'KIND'],
+    ...kinds.map(({ plural, aliases, apiVersion = 'v1', kind }) => [
+      plural,
+      aliases.join(),
+      apiVersion,
+      kind,
+    ]),
+  ]);
 }
 
 /** The lines about a kind, or a field of it. Throws a CommandFailure for one that there is not. */
