@@ -3,70 +3,35 @@
  *
  * @module
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { patiently } from '#support/patience.js';
+import { BridgeNode, NODE_LIMIT, visit } from './bridge-node.js';
 import { whyNoNetworkHarness } from './network-harness.js';
-import { PodloopProcess, runPodloop } from './podloop-process.js';
-import { untilNobodyNames } from './processes-naming.js';
 
 const EXAMPLE = fileURLToPath(new URL('../../examples/services', import.meta.url));
-const LIMIT = { timeout: patiently(120_000), interval: 500 };
+const PODS = 3;
 const lacking = whyNoNetworkHarness();
 
-let folder: string;
-let agent: PodloopProcess;
-
-const podloop = async (...args: string[]) =>
-  runPodloop(args, { env: { PODLOOP_SOCKET: join(folder, 'node/podloop.sock') } });
-const printed = async (...args: string[]): Promise<string> => {
-  const { stdout, stderr, code } = await podloop(...args);
-  expect([code, stderr]).toEqual([0, '']);
-  return stdout.trim();
-};
-
-/** What the machine is answered by the Service. */
-function visit(host: string): Promise<string> {
-  return new Promise((resolve) => {
-    const asked = request({ host, agent: false, timeout: 10_000 }, (answer) => resolve(text(answer)));
-    asked.on('error', ({ message }) => resolve(message));
-    asked.on('timeout', () => asked.destroy(new Error('late'))).end();
-  });
-}
+let node: BridgeNode;
 
 const countOf = (answer: string): number => Number(/^visit (\d+), served by web-/.exec(answer)?.[1]);
-const untilReady = (): Promise<void> =>
-  vi.waitFor(async () => {
-    const rows = (await printed('get', 'pods', '--no-headers')).split('\n');
-    expect(rows.filter((row) => /\s1\/1\s/.test(row))).toHaveLength(3);
-  }, LIMIT);
 
 describe.skipIf(lacking !== undefined)('examples/services', () => {
   let address: string;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'podloop-services-example-'));
-    const place = ['--root-dir', join(folder, 'node'), '--pod-logs-dir', join(folder, 'logs')];
-    const runtime = ['--runtime-endpoint', 'embedded', '--isolation', 'namespaces', '--network', 'bridge'];
-    agent = new PodloopProcess(['run', EXAMPLE, ...place, ...runtime, '--node-name', 'n1']);
-    await untilReady();
-    address = await printed('get', 'service', 'web', '-o', 'jsonpath={.spec.clusterIP}');
+    node = await BridgeNode.start(EXAMPLE);
+    await node.untilReady(PODS);
+    address = await node.printed('get', 'service', 'web', '-o', 'jsonpath={.spec.clusterIP}');
   }, patiently(150_000));
 
   afterAll(async () => {
-    await podloop('down', '--yes', '--root-dir', join(folder, 'node'));
-    await agent.end('SIGTERM');
-    await untilNobodyNames(folder);
-    await rm(folder, { recursive: true });
+    await node[Symbol.asyncDispose]();
   }, patiently(120_000));
 
   it('is what an agent accepts, without a warning', async () => {
-    const { code, stdout, stderr } = await podloop('validate', EXAMPLE);
+    const { code, stdout, stderr } = await node.podloop('validate', EXAMPLE);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).not.toContain('warning');
   });
@@ -81,8 +46,8 @@ describe.skipIf(lacking !== undefined)('examples/services', () => {
 
   it('goes on counting after the store was replaced', { timeout: patiently(240_000) }, async () => {
     const before = countOf(await visit(address));
-    await printed('restart', 'store-0');
-    await untilReady();
-    await vi.waitFor(async () => expect(countOf(await visit(address))).toBeGreaterThan(before), LIMIT);
+    await node.printed('restart', 'store-0');
+    await node.untilReady(PODS);
+    await vi.waitFor(async () => expect(countOf(await visit(address))).toBeGreaterThan(before), NODE_LIMIT);
   });
 });

@@ -5,39 +5,22 @@
  * @module
  */
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { request } from 'node:http';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { patiently } from '#support/patience.js';
+import { BridgeNode, NODE_LIMIT, visit } from './bridge-node.js';
 import { whyNoNetworkHarness } from './network-harness.js';
-import { PodloopProcess, runPodloop } from './podloop-process.js';
-import { untilNobodyNames } from './processes-naming.js';
 
 const lacking = whyNoNetworkHarness();
 const title = `Services and names on one machine${lacking === undefined ? '' : ` (skipped: ${lacking})`}`;
 const execute = promisify(execFile);
-const LIMIT = { timeout: patiently(120_000), interval: 300 };
 
-let folder: string;
-let agent: PodloopProcess;
+let manifests: string;
+let node: BridgeNode;
 
-const podloop = async (...args: string[]) =>
-  runPodloop(args, { env: { PODLOOP_SOCKET: join(folder, 'node/podloop.sock') } });
-const printed = async (...args: string[]): Promise<string> => {
-  const { stdout, stderr, code } = await podloop(...args);
-  expect([code, stderr]).toEqual([0, '']);
-  return stdout.trim();
-};
-
-function startAgent(): PodloopProcess {
-  const place = ['--root-dir', join(folder, 'node'), '--pod-logs-dir', join(folder, 'logs')];
-  const runtime = ['--runtime-endpoint', 'embedded', '--isolation', 'namespaces', '--network', 'bridge'];
-  return new PodloopProcess(['run', join(folder, 'manifests'), ...place, ...runtime, '--node-name', 'n1']);
-}
+const printed = (...args: string[]): Promise<string> => node.printed(...args);
 
 /** Says who it is to everybody who asks. */
 const SERVER = `require('http').createServer((_, answer) => answer.end(require('os').hostname())).listen(8080)`;
@@ -97,43 +80,26 @@ async function inBox(body: string): Promise<unknown> {
   return JSON.parse(await printed('exec', 'box-n1', '--', process.execPath, '-e', script));
 }
 
-/** What the machine itself is answered at an address; the code of the error where it is not. */
-function ask(host: string, port: number): Promise<string> {
-  return new Promise((resolve) => {
-    const asked = request({ host, port, agent: false, timeout: 5_000 }, (answer) => resolve(text(answer)));
-    asked.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-    asked.on('timeout', () => asked.destroy(new Error('late'))).end();
-  });
-}
-
 const podsOf = async (app: string): Promise<string[]> =>
   (await printed('get', 'pods', '-l', `app=${app}`, '-o', 'jsonpath={.items[*].metadata.name}')).split(' ');
 const addressesOf = async (app: string): Promise<string[]> =>
   (await printed('get', 'pods', '-l', `app=${app}`, '-o', 'jsonpath={.items[*].status.podIP}')).split(' ');
 const clusterIp = (name: string) => printed('get', 'service', name, '-o', 'jsonpath={.spec.clusterIP}');
-const untilReady = () =>
-  vi.waitFor(async () => {
-    const rows = (await printed('get', 'pods', '--no-headers')).split('\n');
-    expect(rows.filter((row) => /\s1\/1\s/.test(row))).toHaveLength(4);
-  }, LIMIT);
 
 describe.skipIf(lacking !== undefined)(title, () => {
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'podloop-services-test-'));
-    await mkdir(join(folder, 'manifests'));
+    manifests = await mkdtemp(join(tmpdir(), 'podloop-services-test-'));
     for (const [index, object] of [...OBJECTS, BOX].entries())
-      await writeFile(join(folder, 'manifests', `${index}.json`), JSON.stringify(object));
-    agent = startAgent();
-    await untilReady();
+      await writeFile(join(manifests, `${index}.json`), JSON.stringify(object));
+    node = await BridgeNode.start(manifests);
+    await node.untilReady(4);
   }, 200_000);
 
   afterAll(async () => {
-    await podloop('down', '--yes', '--root-dir', join(folder, 'node'));
-    await agent.end('SIGTERM');
-    await untilNobodyNames(folder);
+    await node[Symbol.asyncDispose]();
     const { stdout } = await execute('ip', ['-j', 'link']);
     expect(stdout).not.toMatch(/"ifname":"pls/);
-    await rm(folder, { recursive: true });
+    await rm(manifests, { recursive: true });
   }, 200_000);
 
   it('a Service has an address, and its ready pods as endpoints', async () => {
@@ -174,9 +140,9 @@ describe.skipIf(lacking !== undefined)(title, () => {
     expect([...new Set(answers)].sort()).toEqual(pods);
     const own = `require('http').get('http://web/', async (answer) => { for await (const part of answer) console.log(String(part)); })`;
     expect(pods).toContain(await printed('exec', pods[0]!, '--', process.execPath, '-e', own));
-    expect(pods).toContain(await ask(await clusterIp('web'), 80));
+    expect(pods).toContain(await visit(await clusterIp('web'), 80));
     const port = Number(await printed('get', 'service', 'web', '-o', 'jsonpath={.spec.ports[0].nodePort}'));
-    expect(pods).toContain(await ask('127.0.0.1', port));
+    expect(pods).toContain(await visit('127.0.0.1', port));
   });
 
   it('one without pods refuses connections', async () => {
@@ -191,12 +157,11 @@ describe.skipIf(lacking !== undefined)(title, () => {
 
   it('an address stays over kill -9 of the agent, and leads to the same pods', async () => {
     const before = { address: await clusterIp('web'), pods: (await podsOf('web')).sort() };
-    await agent.end('SIGKILL');
-    agent = startAgent();
+    await node.killAgent();
     await vi.waitFor(async () => {
       expect(await clusterIp('web')).toBe(before.address);
       expect(before.pods).toContain(await inBox(`return get('http://web/')`));
-    }, LIMIT);
+    }, NODE_LIMIT);
     expect((await podsOf('web')).sort()).toEqual(before.pods);
   });
 });
