@@ -86,7 +86,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   index: ['kube', 'node', 'box/index', 'proxy/chaos/index', 'proxy/record/index'],
   testing: [...PARTS, 'node', 'observe', 'cli', 'box', 'proxy/relay', 'proxy/chaos', 'proxy/record'],
   // The page runs in a browser: it has nothing of Node, and knows of the agent what it reads.
-  web: ['type kube/node/pleg-report'],
+  web: ['type kube/node/pleg-report', 'type kube/node/recorded-timeline'],
 };
 
 /** Folders that belong to another room than the one that they lie in: they put parts together. */
@@ -135,6 +135,8 @@ const MAY_USE_PACKAGE: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['node/telemetry/metrics', 'node/telemetry/registry'],
   'smol-toml': ['box'],
   uplot: ['web'],
+  '@xterm/addon-fit': ['web'],
+  '@xterm/xterm': ['web'],
   ws: ['cli', 'box', 'testing'],
   yaml: ['base', 'kube', 'node/desired', 'cli'],
 };

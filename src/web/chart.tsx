@@ -17,12 +17,21 @@ interface ChartProps {
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
   readonly isBars?: boolean;
+  /** The value of each line that is shown in words: the newest (default) or the largest. */
+  readonly says?: 'now' | 'most';
 }
 
 const HEIGHT_PX = 150;
 
 /** Values over time. */
-export function Chart({ title, data, series, format, isBars = false }: ChartProps): JSX.Element {
+export function Chart({
+  title,
+  data,
+  series,
+  format,
+  isBars = false,
+  says = 'now',
+}: ChartProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | undefined>(undefined);
   useEffect(() => {
@@ -81,9 +90,11 @@ export function Chart({ title, data, series, format, isBars = false }: ChartProp
     };
   }, [series.map(({ label }) => label).join()]);
   useEffect(() => plot.current?.setData(data as unknown as UPlot.AlignedData), [data]);
-  const newest = series.map(({ label }, at) => {
-    const value = data[at + 1]?.at(-1);
-    return `${label} ${typeof value === 'number' ? format(value) : 'unknown'}`;
+  const words = series.map(({ label }, at) => {
+    const values = data[at + 1] ?? [];
+    const value = says === 'now' ? values.at(-1) : values.reduce(larger, null);
+    const text = typeof value === 'number' ? format(value) : 'unknown';
+    return says === 'now' ? `${label} ${text}` : `${label} at most ${text}`;
   });
   return (
     <figure class="chart-box">
@@ -92,11 +103,15 @@ export function Chart({ title, data, series, format, isBars = false }: ChartProp
         {series.map(({ label, colour }, at) => (
           <span key={label} class="legend-item">
             <i class={`swatch ${colour}`} aria-hidden="true" />
-            {newest[at]}
+            {words[at]}
           </span>
         ))}
       </figcaption>
-      <div ref={box} role="img" aria-label={`${title}: now ${newest.join(', ')}`} />
+      <div ref={box} role="img" aria-label={`${title}: ${says === 'now' ? 'now ' : ''}${words.join(', ')}`} />
     </figure>
   );
+}
+
+function larger(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { SOCKET_NAME } from '#node';
 import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
-import { AgentClient } from './api/agent-client.js';
+import { AgentClient, type RemoteAgent } from './api/agent-client.js';
 import { resolveAgentSocket } from './api/agent-socket.js';
 import { type CliHost } from '../cli-host.js';
 import { CommandFailure } from '../command-failure.js';
@@ -25,6 +25,14 @@ export interface AgentSession {
   readonly namespaceGiven: boolean;
   /** Aborts when the command is to end: Ctrl-C, or a reader who has gone away. */
   readonly signal: AbortSignal;
+}
+
+/** What is special about a command. */
+export interface SessionOptions {
+  /** Whether it goes on until somebody presses Ctrl-C, as what serves a page does (default: false). */
+  readonly servesUntilInterrupted?: boolean;
+  /** The agent, if it is asked over TLS (default: at its socket). */
+  readonly remote?: RemoteAgent | undefined;
 }
 
 /** Adds the flags of {@link SessionFlags}. */
@@ -56,25 +64,27 @@ export function stripEquals(value: string): string {
 /**
  * Runs `work` with a client of the agent that the flags select.
  *
- * Ctrl-C ends it with a CommandFailure of exit code 130. A reader that closes its pipe ends it without an error.
+ * Ctrl-C ends it with a CommandFailure of exit code 130, unless that is its usual end. A reader that closes its pipe ends it
+ * without an error.
  */
 export async function withAgent(
   host: CliHost,
   flags: SessionFlags,
   work: (session: AgentSession) => Promise<void>,
+  { servesUntilInterrupted = false, remote }: SessionOptions = {},
 ): Promise<void> {
   const { stdout, env, clock } = host;
   const interrupted = host.listenForInterrupts();
   const signal = AbortSignal.any([interrupted, stdout.ended]);
   const { rootDir, socket = rootDir === undefined ? undefined : join(resolve(rootDir), SOCKET_NAME) } = flags;
-  const socketPath = resolveAgentSocket(socket, env, process.getuid?.() ?? 0);
-  const client = new AgentClient({ socketPath, clock, signal });
+  const socketPath = remote?.url.origin ?? resolveAgentSocket(socket, env, process.getuid?.() ?? 0);
+  const client = new AgentClient({ socketPath, remote, clock, signal });
   const { namespace = DEFAULT_NAMESPACE } = flags;
   try {
     await work({ client, namespace, namespaceGiven: flags.namespace !== undefined, signal });
   } catch (error) {
     if (!signal.aborted) throw error;
   }
-  if (interrupted.aborted) throw new CommandFailure([], EXIT_INTERRUPTED);
+  if (interrupted.aborted && !servesUntilInterrupted) throw new CommandFailure([], EXIT_INTERRUPTED);
   if (stdout.failure !== undefined) throw stdout.failure;
 }

@@ -45,8 +45,14 @@ export function addKubeletFlags(command: Command): Command {
     );
 }
 
+/** Files with which somebody shows over TLS who he is, and whom he trusts. */
+export type CredentialFlags = Pick<
+  KubeletFlags,
+  'tokenFile' | 'clientCertificate' | 'clientKey' | 'certificateAuthority'
+> & { readonly insecureSkipTlsVerify?: boolean };
+
 /** Reads the files with which a kubelet is asked. Throws, naming the flag. */
-export async function readCredentials(flags: KubeletFlags): Promise<HttpCredentials> {
+export async function readCredentials(flags: CredentialFlags): Promise<HttpCredentials> {
   const read = async (flag: string, file: string | undefined): Promise<string | undefined> => {
     if (file === undefined) return undefined;
     try {
@@ -64,7 +70,7 @@ export async function readCredentials(flags: KubeletFlags): Promise<HttpCredenti
     ...(certificate === undefined ? {} : { certificate }),
     ...(key === undefined ? {} : { key }),
     ...(authority === undefined ? {} : { authority }),
-    insecure: flags.insecureSkipTlsVerify,
+    insecure: flags.insecureSkipTlsVerify === true,
   };
 }
 

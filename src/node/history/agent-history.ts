@@ -62,6 +62,7 @@ export interface RequestedAction {
   readonly name: string;
   /** Absent for a pod that does not run. */
   readonly uid?: string;
+  readonly container?: string;
 }
 
 /** How often to check what hangs, in milliseconds. */
@@ -137,13 +138,18 @@ export class AgentHistory implements Disposable {
     await written;
   }
 
-  /** Records what a client has asked for: `stop`, `start` or `restart` of a pod. */
-  recordAction({ verb, client, namespace, name, uid }: RequestedAction): void {
+  /** Records what a client has asked for: `stop`, `start` or `restart` of a pod, or `exec` in it. */
+  recordAction({ verb, client, namespace, name, uid, container }: RequestedAction): void {
     const reason = `${verb[0]!.toUpperCase()}${verb.slice(1)}Requested`;
-    const message = `${client} asked to ${verb} pod ${namespace}/${name}`;
+    const what = verb === 'exec' ? 'run a command in' : verb;
+    const message = `${client} asked to ${what} pod ${namespace}/${name}`;
     const pod = uid === undefined ? {} : { pod: { uid, namespace, name } };
+    const place = container === undefined ? {} : { container };
     const atMs = this.#options.clock.now();
-    this.#append({ atMs, kind: 'agent', type: 'Normal', reason, message, ...pod, details: { verb, client } });
+    this.#append({
+      ...{ atMs, kind: 'agent', type: 'Normal', reason, message, ...pod, ...place },
+      details: { verb, client },
+    });
   }
 
   /** Stops listening. Idempotent. */

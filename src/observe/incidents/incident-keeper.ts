@@ -146,6 +146,11 @@ export class IncidentKeeper implements AsyncDisposable {
     return this.#store.recordingOf(id);
   }
 
+  /** The file with what was measured during an incident. */
+  samplesOf(id: number): string {
+    return this.#store.samplesOf(id);
+  }
+
   checked(facts: QuickFacts, sample: object): void {
     const { health, ...rest } = facts;
     const { healthy, listInFlightMs, stuckPodCount } = health;

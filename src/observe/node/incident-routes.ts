@@ -3,10 +3,10 @@ import { stat } from 'node:fs/promises';
 import { ApiError, type ApiHandler, type ApiRouter, jsonAnswer } from '#node/api';
 import { type IncidentKeeper } from '../incidents/incident-keeper.js';
 
-/** Adds the paths of incidents: the list, one, and the recording of one. */
+/** Adds the paths of incidents: the list, one, and the files of one. */
 export function addIncidentRoutes(
   router: Pick<ApiRouter, 'answer'>,
-  keeper: Pick<IncidentKeeper, 'list' | 'find' | 'recordingOf'>,
+  keeper: Pick<IncidentKeeper, 'list' | 'find' | 'recordingOf' | 'samplesOf'>,
 ): void {
   const find: ApiHandler = async ({ params: { id = '' } }) => {
     const incident = await keeper.find(readId(id));
@@ -15,14 +15,30 @@ export function addIncidentRoutes(
   };
   router.answer('GET', '/incidents', async () => jsonAnswer(await keeper.list()));
   router.answer('GET', '/incidents/:id', find);
-  router.answer('GET', '/incidents/:id/recording', async ({ params: { id = '' } }) => {
-    const file = keeper.recordingOf(readId(id));
-    const found = await stat(file).catch(() => undefined);
-    if (found === undefined) throw notFound(`${id}: its calls were not recorded, or are gone`);
-    // One that is still written ends with its last whole block.
-    const pieces = createReadStream(file, { end: Math.max(0, found.size - 1) });
-    return { kind: 'stream', contentType: 'application/octet-stream', abortCutsOff: true, pieces };
-  });
+  const sendFile =
+    (fileOf: (id: number) => string, contentType: string, missing: string): ApiHandler =>
+    async ({ params: { id = '' } }) => {
+      const file = fileOf(readId(id));
+      const found = await stat(file).catch(() => undefined);
+      if (found === undefined) throw notFound(`${id}: ${missing}`);
+      // One that is still written ends with what is there now.
+      const pieces = createReadStream(file, { end: Math.max(0, found.size - 1) });
+      return { kind: 'stream', contentType, abortCutsOff: true, pieces };
+    };
+  router.answer(
+    'GET',
+    '/incidents/:id/recording',
+    sendFile(
+      (id) => keeper.recordingOf(id),
+      'application/octet-stream',
+      'its calls were not recorded, or are gone',
+    ),
+  );
+  router.answer(
+    'GET',
+    '/incidents/:id/samples',
+    sendFile((id) => keeper.samplesOf(id), 'application/jsonl', 'nothing was measured, or it is gone'),
+  );
 }
 
 function readId(text: string): number {

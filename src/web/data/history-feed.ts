@@ -1,3 +1,4 @@
+import { addInSlices } from '../timeline/add-in-slices.js';
 import { type TimelineSource } from '../timeline/timeline-source.js';
 import { Tracks } from '../timeline/tracks.js';
 import { compareIds, type JournalEntry, parseEntry } from './journal-entry.js';
@@ -17,8 +18,6 @@ const RECONNECT_MS = [250, 500, 1_000, 2_000, 5_000] as const;
 const QUIET_MS = 400;
 /** How many more there may be before the oldest go, as a factor: to make the tracks again takes a while. */
 const SLACK = 1.2;
-/** Records that are put into tracks without a pause. */
-const SLICE = 4_000;
 
 /** The history of the node as far as it was read, and what happens from then on. */
 export class HistoryFeed extends Store implements TimelineSource {
@@ -105,17 +104,8 @@ export class HistoryFeed extends Store implements TimelineSource {
   /** Makes the tracks again: of these, then of those that there are from a place on. */
   async #replace(before: readonly JournalEntry[], from: number): Promise<void> {
     const tracks = new Tracks();
-    let count = 0;
-    for (const [list, begin] of [
-      [before, 0],
-      [this.tracks.entries, from],
-    ] as const) {
-      // The second list may become longer meanwhile.
-      for (let at = begin; at < list.length; at++) {
-        tracks.add(list[at]!);
-        if (++count % SLICE === 0) await new Promise((resolve) => setTimeout(resolve));
-      }
-    }
+    await addInSlices(tracks, before);
+    await addInSlices(tracks, this.tracks.entries, from);
     tracks.seed(this.#pods);
     this.tracks = tracks;
   }

@@ -1,43 +1,13 @@
+import { type RecordedTimeline } from '#kube/node/recorded-timeline.js';
 import { judgeTrack } from '../timeline/judge-track.js';
 import { type Player, type PodStates, type TimelineSource } from '../timeline/timeline-source.js';
+import { addInSlices } from '../timeline/add-in-slices.js';
 import { type Track, Tracks } from '../timeline/tracks.js';
-import { type JournalEntry } from './journal-entry.js';
 import { type PodVerdict } from './shown-pod.js';
 import { Store } from './store.js';
 
-/** A recording or an incident, as the page gets it. Times are in milliseconds since the epoch. */
-export interface Recorded {
-  readonly title: string;
-  readonly facts: readonly (readonly [string, string])[];
-  /** What is missing, as sentences. */
-  readonly notes: readonly string[];
-  readonly fromMs: number;
-  readonly toMs: number;
-  /** Where it begins to play. */
-  readonly atMs?: number;
-  readonly speed?: number;
-  readonly bands: readonly { readonly label: string; readonly fromMs: number; readonly toMs: number }[];
-  readonly findings: readonly RecordedFinding[];
-  readonly entries: readonly JournalEntry[];
-}
-
-/** A finding of an incident. */
-export interface RecordedFinding {
-  readonly code: string;
-  readonly severity: string;
-  readonly message: string;
-  readonly evidence?: readonly string[];
-  readonly remedy?: string;
-  readonly beganAt?: string;
-  readonly endedAt?: string;
-  readonly ending?: string;
-  readonly follows?: readonly (string | { readonly code: string; readonly message: string })[];
-}
-
 /** The element of a file that has everything inside. */
 const ELEMENT = 'podloop-records';
-/** Records that are put into tracks without a pause. */
-const SLICE = 4_000;
 /** How often the moment moves while it plays. */
 const STEP_MS = 50;
 /** Played so fast, the whole takes no longer than this. */
@@ -46,9 +16,9 @@ const WHOLE_MS = 120_000;
 export const SPEEDS: readonly number[] = [0.1, 1, 10, 60, 600];
 
 /** What the file of the page has inside; undefined for a page that a server serves. */
-export function findEmbedded(): Recorded | undefined {
+export function findEmbedded(): RecordedTimeline | undefined {
   const text = document.getElementById(ELEMENT)?.textContent;
-  return text === undefined ? undefined : (JSON.parse(text) as Recorded);
+  return text === undefined ? undefined : (JSON.parse(text) as RecordedTimeline);
 }
 
 /** Plays a recording: its tracks, and its pods at the moment where it is. */
@@ -62,10 +32,10 @@ export class RecordedFeed extends Store implements TimelineSource, PodStates, Pl
   momentMs: number;
   isPlaying = false;
   speed: number;
-  readonly #recorded: Recorded;
+  readonly #recorded: RecordedTimeline;
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  constructor(recorded: Recorded) {
+  constructor(recorded: RecordedTimeline) {
     super();
     this.#recorded = recorded;
     const { fromMs, toMs, atMs = fromMs, speed } = recorded;
@@ -124,10 +94,7 @@ export class RecordedFeed extends Store implements TimelineSource, PodStates, Pl
   }
 
   async #fill(): Promise<void> {
-    for (const [at, entry] of this.#recorded.entries.entries()) {
-      this.tracks.add(entry);
-      if (at % SLICE === SLICE - 1) await new Promise((resolve) => setTimeout(resolve));
-    }
+    await addInSlices(this.tracks, this.#recorded.entries);
     this.state = 'live';
     this.changed();
   }

@@ -1,4 +1,5 @@
-import { findEmbedded, type Recorded } from './recorded-feed.js';
+import { type RecordedTimeline } from '#kube/node/recorded-timeline.js';
+import { findEmbedded } from './recorded-feed.js';
 
 /** An answer that is an error. */
 export class Refused extends Error {
@@ -35,6 +36,25 @@ interface Facts {
   readonly isRecorded?: boolean;
 }
 
+/** What a terminal wants to know of its command. */
+export interface TerminalReader {
+  readonly onOpen: () => void;
+  /** What it has printed. */
+  readonly onData: (data: Uint8Array) => void;
+  /** `why` is a sentence. */
+  readonly onEnd: (why: string) => void;
+}
+
+/** The command of a terminal. */
+export interface TerminalStream {
+  /** What was typed or pasted. */
+  send(bytes: Uint8Array<ArrayBuffer>): void;
+  resize(size: { readonly columns: number; readonly rows: number }): void;
+  close(): void;
+}
+
+/** What is pasted goes in pieces of this size. */
+const PIECE_BYTES = 32 * 1_024;
 const TOKEN = 'podloop-token';
 const REFUSED = 4000;
 const NORMAL = 1000;
@@ -81,11 +101,7 @@ export class Session {
 
   /** Reads what the agent sends at a path, line by line, until it or the caller ends it. */
   stream(path: string, { onLines, onOpen, onEnd }: StreamReader): OpenStream {
-    const socket = new WebSocket(`ws://${location.host}/stream${path}`, [
-      'podloop.v1',
-      `podloop.token.${this.#token}`,
-    ]);
-    socket.binaryType = 'arraybuffer';
+    const socket = this.#open(`/stream${path}`);
     const decoder = new TextDecoder();
     let rest = '';
     let isOver = false;
@@ -109,6 +125,39 @@ export class Session {
       },
     };
   }
+
+  /** Runs a command with a terminal: `path` is that of its exec. */
+  terminal(path: string, { onOpen, onData, onEnd }: TerminalReader): TerminalStream {
+    const socket = this.#open(`/terminal${path}`);
+    socket.onopen = onOpen;
+    socket.onmessage = ({ data }) => onData(new Uint8Array(data as ArrayBuffer));
+    socket.onclose = ({ reason }) => onEnd(reason === '' ? 'The connection has ended.' : reason);
+    const send = (kind: number, bytes: Uint8Array<ArrayBuffer>): void => {
+      if (socket.readyState !== WebSocket.OPEN) return;
+      for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+        const piece = bytes.subarray(at, at + PIECE_BYTES);
+        const message = new Uint8Array(piece.length + 1);
+        message[0] = kind;
+        message.set(piece, 1);
+        socket.send(message);
+      }
+    };
+    return {
+      send: (bytes) => send(0, bytes),
+      resize: (size) => send(1, new TextEncoder().encode(JSON.stringify(size))),
+      close: () => {
+        socket.onclose = null;
+        socket.close();
+      },
+    };
+  }
+
+  #open(path: string): WebSocket {
+    const protocols = ['podloop.v1', `podloop.token.${this.#token}`];
+    const socket = new WebSocket(`ws://${location.host}${path}`, protocols);
+    socket.binaryType = 'arraybuffer';
+    return socket;
+  }
 }
 
 /** What the page begins with: a session with an agent, or a recording. */
@@ -116,7 +165,7 @@ export interface Opened {
   readonly session: Session;
   /** Of who serves the page. */
   readonly version: string;
-  readonly recorded?: Recorded;
+  readonly recorded?: RecordedTimeline;
 }
 
 /**
@@ -144,7 +193,7 @@ export async function openSession(): Promise<Opened> {
   const { version, canWrite = false, isRecorded = false } = await session.json<Facts>('/session');
   session.canWrite = canWrite;
   if (!isRecorded) return { session, version };
-  return { session, version, recorded: await session.json<Recorded>('/records') };
+  return { session, version, recorded: await session.json<RecordedTimeline>('/records') };
 }
 
 function readMessage(body: string): string | undefined {

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { type ContainerStatus, judgePod, type PodObject, restartsOf } from './shown-pod.js';
+import {
+  type ContainerStatus,
+  describeLastEnd,
+  describeProbe,
+  describeVolume,
+  judgePod,
+  type PodObject,
+  restartsOf,
+} from './shown-pod.js';
 
 function aPod(status: PodObject['status'], metadata: object = {}): PodObject {
   return {
@@ -59,4 +67,29 @@ it('counts the restarts of all containers, those of init containers too', () => 
     initContainerStatuses: [{ name: 'b', restartCount: 1 }, { name: 'c' }],
   });
   expect(restartsOf(pod)).toBe(3);
+});
+
+it('says what a probe does and what a volume is', () => {
+  const httpGet = { path: '/ready', port: 8080, scheme: 'HTTP' };
+  expect(describeProbe({ httpGet, periodSeconds: 5, failureThreshold: 3 })).toBe(
+    'GET http :8080/ready, every 5s, 3 failures count',
+  );
+  expect(describeProbe({ exec: { command: ['cat', '/tmp/ok'] } })).toBe('runs cat /tmp/ok');
+  expect(describeProbe({ tcpSocket: { port: 'db' }, failureThreshold: 1 })).toBe('connects to :db');
+  const main = { name: 'main', volumeMounts: [{ name: 'v', mountPath: '/etc/app', readOnly: true }] };
+  expect(describeVolume({ name: 'v', configMap: { name: 'settings' } }, [main, { name: 'side' }])).toEqual({
+    ...{ source: 'configMap settings', mounts: ['/etc/app in main, read-only'] },
+  });
+  expect(describeVolume({ name: 'w', emptyDir: {} }, [main])).toEqual({ source: 'emptyDir', mounts: [] });
+});
+
+it('says how the container ended that was restarted most', () => {
+  const end = (exitCode: number) => ({ terminated: { exitCode, reason: 'Error' } });
+  const pod = containers(
+    { name: 'side', restartCount: 1, lastState: end(1) },
+    { name: 'main', restartCount: 7, lastState: end(3) },
+    { name: 'calm' },
+  );
+  expect(describeLastEnd(pod)).toBe('main ended: exit code 3, Error');
+  expect(describeLastEnd(containers({ name: 'calm', restartCount: 0 }))).toBeUndefined();
 });

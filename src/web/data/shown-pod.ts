@@ -67,13 +67,28 @@ export interface PodObject {
 export interface ContainerSpec {
   readonly name: string;
   readonly image?: string;
-  readonly livenessProbe?: object;
-  readonly readinessProbe?: object;
-  readonly startupProbe?: object;
+  readonly livenessProbe?: ProbeSpec;
+  readonly readinessProbe?: ProbeSpec;
+  readonly startupProbe?: ProbeSpec;
   readonly resources?: {
     readonly requests?: Readonly<Record<string, string | number>>;
     readonly limits?: Readonly<Record<string, string | number>>;
   };
+  readonly volumeMounts?: readonly {
+    readonly name: string;
+    readonly mountPath: string;
+    readonly readOnly?: boolean;
+  }[];
+}
+
+/** A probe of a manifest. */
+export interface ProbeSpec {
+  readonly httpGet?: { readonly path?: string; readonly port?: string | number; readonly scheme?: string };
+  readonly tcpSocket?: { readonly port?: string | number };
+  readonly grpc?: { readonly port?: string | number };
+  readonly exec?: { readonly command?: readonly string[] };
+  readonly periodSeconds?: number;
+  readonly failureThreshold?: number;
 }
 
 /** How good or bad something is. */
@@ -134,6 +149,55 @@ export function judgePod(pod: PodObject): PodVerdict {
 
 /** Reasons to wait that are part of every start. */
 const HARMLESS = new Set(['ContainerCreating', 'PodInitializing']);
+
+/** How the container that was restarted most often had ended; undefined where none was. */
+export function describeLastEnd(pod: PodObject): string | undefined {
+  const [most] = statusesOf(pod)
+    .filter(({ lastState }) => lastState?.terminated !== undefined)
+    .sort((one, other) => (other.restartCount ?? 0) - (one.restartCount ?? 0));
+  return most === undefined ? undefined : describeEnd({ name: most.name, state: most.lastState! });
+}
+
+/** What a probe does, in a few words: `GET http :8080/ready, every 5s, 3 failures count`. */
+export function describeProbe(probe: ProbeSpec): string {
+  const { httpGet, tcpSocket, grpc, exec, periodSeconds, failureThreshold } = probe;
+  const what =
+    httpGet !== undefined
+      ? `GET ${httpGet.scheme?.toLowerCase() ?? 'http'} :${httpGet.port ?? ''}${httpGet.path ?? '/'}`
+      : tcpSocket !== undefined
+        ? `connects to :${tcpSocket.port ?? ''}`
+        : grpc !== undefined
+          ? `gRPC :${grpc.port ?? ''}`
+          : `runs ${(exec?.command ?? []).join(' ')}`;
+  return [
+    what,
+    ...(periodSeconds === undefined ? [] : [`every ${periodSeconds}s`]),
+    ...(failureThreshold === undefined || failureThreshold === 1
+      ? []
+      : [`${failureThreshold} failures count`]),
+  ].join(', ');
+}
+
+/** Where the content of a volume comes from: `configMap settings`; and where containers have it. */
+export function describeVolume(
+  { name, ...source }: { readonly name: string } & Readonly<Record<string, unknown>>,
+  containers: readonly ContainerSpec[],
+): { readonly source: string; readonly mounts: readonly string[] } {
+  const [kind = 'emptyDir', facts] = Object.entries(source)[0] ?? [];
+  const { name: named, secretName, claimName, path, medium } = (facts ?? {}) as Record<string, unknown>;
+  const about = [named, secretName, claimName, path, medium].find(
+    (each) => typeof each === 'string' && each !== '',
+  );
+  const mounts = containers.flatMap((container) =>
+    (container.volumeMounts ?? [])
+      .filter((mount) => mount.name === name)
+      .map(
+        ({ mountPath, readOnly }) =>
+          `${mountPath} in ${container.name}${readOnly === true ? ', read-only' : ''}`,
+      ),
+  );
+  return { source: about === undefined ? kind : `${kind} ${about as string}`, mounts };
+}
 
 /** How a container ended; undefined if it has not. */
 export function describeEnd(status: ContainerStatus | undefined): string | undefined {

@@ -31,6 +31,11 @@ export const SUMMARY = '/agent/stats/summary';
 export const USAGE_MS = 3_000;
 const MAX_POINTS = 600;
 
+/** In thousandths of a core: `120m`. */
+export function formatCpu({ cpu }: Usage): string {
+  return cpu?.usageNanoCores === undefined ? '–' : `${Math.round(cpu.usageNanoCores / 1e6)}m`;
+}
+
 /** The lines of charts: times in seconds, then values. */
 export interface UsagePoints {
   readonly cpu: readonly (readonly (number | null)[])[];

@@ -26,6 +26,13 @@ export interface Selection {
   readonly others?: readonly Mark[];
 }
 
+/** Something that went wrong, and where. */
+export interface Problem {
+  readonly row: Row;
+  readonly item: Span | Mark;
+  readonly atMs: number;
+}
+
 /** Which rows are wanted. */
 export interface RowFilter {
   /** A part of namespace, name or container; in any case of letters. */
@@ -92,14 +99,15 @@ export function rowsBetween(rows: readonly Row[], fromPx: number, toPx: number):
   return rows.filter(({ topPx, heightPx }) => topPx + heightPx > fromPx && topPx < toPx);
 }
 
-/** What happened in a part of time. */
+/** How much happened in a part of time; warnings are what `findProblems` lists. */
 export function countIn(
   rows: readonly Row[],
   { fromMs, toMs }: TimeWindow,
 ): { warnings: number; restarts: number } {
   let [warnings, restarts] = [0, 0];
   const lanes = new Set(rows.flatMap((row) => row.lanes));
-  for (const { marks } of lanes) {
+  for (const { marks, troubles } of lanes) {
+    for (const span of troubles) if (span.fromMs <= toMs && (span.toMs ?? Infinity) >= fromMs) warnings++;
     for (let at = firstMarkFrom(marks, fromMs); at < marks.length && marks[at]!.atMs <= toMs; at++) {
       const { tone, kind } = marks[at]!;
       if (kind === 'restart') restarts++;
@@ -107,6 +115,23 @@ export function countIn(
     }
   }
   return { warnings, restarts };
+}
+
+/** What went wrong in a part of time, in the order of its begin: warnings, calls that hung, and findings. */
+export function findProblems(rows: readonly Row[], { fromMs, toMs }: TimeWindow): Problem[] {
+  const problems: Problem[] = [];
+  for (const row of rows) {
+    for (const { marks, troubles } of row.lanes) {
+      for (let at = firstMarkFrom(marks, fromMs); at < marks.length && marks[at]!.atMs <= toMs; at++) {
+        const mark = marks[at]!;
+        if (mark.tone === 'bad' || mark.tone === 'warn') problems.push({ row, item: mark, atMs: mark.atMs });
+      }
+      for (const span of troubles)
+        if (span.fromMs <= toMs && (span.toMs ?? Infinity) >= fromMs)
+          problems.push({ row, item: span, atMs: span.fromMs });
+    }
+  }
+  return problems.sort((one, other) => one.atMs - other.atMs);
 }
 
 function matches({ namespace, name, containers }: Track, text: string): boolean {

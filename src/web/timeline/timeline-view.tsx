@@ -5,8 +5,18 @@ import { formatDay } from '../time-text.js';
 import { Details } from './details.js';
 import { drawAxis } from './draw-axis.js';
 import { drawLanes, type Hit, readPalette } from './draw-lanes.js';
+import { Problems } from './problems.js';
 import { RowLabel, Tip } from './row-label.js';
-import { countIn, heightOf, layOutRows, rowsBetween, type Selection } from './rows.js';
+import {
+  countIn,
+  findProblems,
+  heightOf,
+  layOutRows,
+  type Problem,
+  type Row,
+  rowsBetween,
+  type Selection,
+} from './rows.js';
 import { Scrubber } from './scrubber.js';
 import { panBy, SHORTEST_MS, stepFor, ticksOf, type TimeWindow, windowAtNow, zoomAt } from './time-window.js';
 import { type Band, type PodStates, type TimelineSource } from './timeline-source.js';
@@ -43,6 +53,7 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
   const [text, setText] = useState('');
   const [shown, setShown] = useState<Shown>({ hidden: new Set(), showsAll: false, onlyTrouble: false });
   const [selection, setSelection] = useState<Selection | undefined>();
+  const [isListing, setListing] = useState(false);
   const [hover, setHover] = useState<{ hit: Hit; x: number; y: number } | undefined>();
   const [widthPx, setWidth] = useState(800);
   const [scrollPx, setScroll] = useState(0);
@@ -81,6 +92,16 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
   const pan = (part: number): void => moveTo(panBy(getWindow(Date.now()), part, history.endMs()));
   const goLive = (): void => {
     if (player === undefined) moveTo(windowAtNow(lengthMs, Date.now()), true);
+  };
+
+  const goTo = (ms: number): void => {
+    moveTo({ fromMs: ms - lengthMs / 2, toMs: ms + lengthMs / 2 });
+    player?.goTo(ms);
+  };
+  const close = (): void => {
+    // From one problem back to all of them.
+    if (selection === undefined) setListing(false);
+    setSelection(undefined);
   };
 
   const shownRows = rowsBetween(rows, scrollPx - 40, scrollPx + viewPx + 40);
@@ -278,15 +299,23 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
       if (Number.isFinite(atMs)) moveTo({ fromMs: atMs - length / 2, toMs: atMs + length / 2 });
     }
   };
+  const scrollTo = ({ topPx, heightPx }: Row): void => {
+    const box = scroller.current!;
+    if (topPx < box.scrollTop) box.scrollTop = topPx;
+    if (topPx + heightPx > box.scrollTop + box.clientHeight)
+      box.scrollTop = topPx + heightPx - box.clientHeight;
+  };
   const stepRow = (way: 1 | -1): void => {
     const at = rows.findIndex(({ key }) => key === selectedRow);
     const row = rows[Math.min(rows.length - 1, Math.max(0, at + way))];
     if (row === undefined) return;
     setSelection({ row });
-    const box = scroller.current!;
-    if (row.topPx < box.scrollTop) box.scrollTop = row.topPx;
-    if (row.topPx + row.heightPx > box.scrollTop + box.clientHeight)
-      box.scrollTop = row.topPx + row.heightPx - box.clientHeight;
+    scrollTo(row);
+  };
+  const selectProblem = ({ row, item, atMs }: Problem): void => {
+    setSelection({ row, item });
+    scrollTo(row);
+    if (Number.isFinite(atMs)) player?.goTo(atMs);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -304,7 +333,7 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
         l: goLive,
         ...(player && { ' ': () => player.toggle() }),
         '0': () => moveTo(firstWindow(history), player === undefined),
-        Escape: () => setSelection(undefined),
+        Escape: close,
       } as Record<string, () => void>
     )[event.key];
     if (action === undefined) return;
@@ -341,6 +370,11 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
         }
         onPan={pan}
         onZoom={zoom}
+        onGoTo={goTo}
+        onList={() => {
+          setSelection(undefined);
+          setListing(true);
+        }}
         onLive={player === undefined ? goLive : undefined}
         podCount={uid === undefined ? podCount : undefined}
       >
@@ -359,7 +393,7 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
       </TimeTools>
       <Chips shown={shown} onChange={setShown} hasManyPods={uid === undefined} history={history} />
       {player !== undefined && <Scrubber {...{ history, player, bands, window }} />}
-      <div class={selection === undefined ? 'board' : 'board with-details'}>
+      <div class={selection === undefined && !isListing ? 'board' : 'board with-details'}>
         <div
           class="chart"
           role="application"
@@ -411,7 +445,15 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
           <Details
             {...{ selection, pods, nowMs: history.endMs(), hasPods: player === undefined }}
             onSelect={(item) => setSelection({ ...selection, item })}
-            onClose={() => setSelection(undefined)}
+            onClose={close}
+          />
+        )}
+        {selection === undefined && isListing && (
+          <Problems
+            {...{ window, nowMs: history.endMs() }}
+            problems={findProblems(rows, window)}
+            onSelect={selectProblem}
+            onClose={close}
           />
         )}
       </div>

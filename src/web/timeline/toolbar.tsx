@@ -43,6 +43,10 @@ interface TimeToolsProps {
   readonly onZoom: (factor: number) => void;
   /** Absent where nothing more happens. */
   readonly onLive: (() => void) | undefined;
+  /** Shows that moment. */
+  readonly onGoTo: (ms: number) => void;
+  /** Lists the warnings. */
+  readonly onList: () => void;
   /** Undefined where one pod is shown alone. */
   readonly podCount: number | undefined;
   readonly warnings: number;
@@ -51,7 +55,8 @@ interface TimeToolsProps {
 
 /** Which part of time is shown, and how much happened in it. */
 export function TimeTools(props: TimeToolsProps): JSX.Element {
-  const { children, lengthMs, isLive, onRange, onPan, onZoom, onLive, podCount, warnings, restarts } = props;
+  const { children, lengthMs, isLive, onRange, onPan, onZoom, onLive, onGoTo, onList } = props;
+  const { podCount, warnings, restarts } = props;
   return (
     <div class="tools">
       {children}
@@ -92,11 +97,30 @@ export function TimeTools(props: TimeToolsProps): JSX.Element {
           <i aria-hidden="true" /> Live
         </button>
       )}
+      <label class="go-to">
+        Go to{' '}
+        <input
+          type="datetime-local"
+          step={1}
+          onChange={(event) => {
+            const ms = Date.parse(event.currentTarget.value);
+            if (!Number.isNaN(ms)) onGoTo(ms);
+          }}
+        />
+      </label>
       <span class="spacer" />
       <span class="count">
         {podCount !== undefined && `${countOf(podCount, 'pod')} · `}
         {countOf(restarts, 'restart')} ·{' '}
-        <b class={warnings > 0 ? 'warn' : ''}>{countOf(warnings, 'warning')}</b> in {formatSpan(lengthMs)}
+        <button
+          type="button"
+          class={warnings > 0 ? 'inline warn' : 'inline'}
+          title="List them"
+          onClick={onList}
+        >
+          {countOf(warnings, 'warning')}
+        </button>{' '}
+        in {formatSpan(lengthMs)}
       </span>
     </div>
   );

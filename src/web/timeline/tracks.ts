@@ -44,6 +44,8 @@ export interface Lane {
   readonly spans: Span[];
   /** The same spans, to find those of a window. */
   readonly index: SpanIndex<Span>;
+  /** Those that are problems by themselves: calls that hung, and findings. They are few. */
+  readonly troubles: Span[];
   /** In the order of their times. */
   readonly marks: Mark[];
 }
@@ -378,12 +380,13 @@ export function firstMarkFrom(marks: readonly Mark[], atMs: number): number {
 }
 
 function newLane(name: string): Lane {
-  return { name, spans: [], index: new SpanIndex(), marks: [] };
+  return { name, spans: [], index: new SpanIndex(), troubles: [], marks: [] };
 }
 
 function addSpan(lane: Lane, span: Span): void {
   lane.spans.push(span);
   lane.index.add(span);
+  if (span.kind === 'hang' || span.kind === 'trouble') lane.troubles.push(span);
 }
 
 function laneOf(track: Track, container: string): Lane {

@@ -1,8 +1,8 @@
 import { type JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { type RecordedFinding } from '#kube/node/recorded-timeline.js';
 import { type HistoryFeed } from '../data/history-feed.js';
 import { usePolled } from '../data/polled.js';
-import { type RecordedFinding } from '../data/recorded-feed.js';
 import { type Session } from '../data/session.js';
 import { useNow } from '../data/store.js';
 import { formatAge, formatMoment, formatSpan } from '../time-text.js';

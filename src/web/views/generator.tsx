@@ -6,7 +6,7 @@ import { usePolled } from '../data/polled.js';
 import { type Session } from '../data/session.js';
 import { podPath } from '../route.js';
 import { formatMoment, formatSpan } from '../time-text.js';
-import { Card, Fact } from './pod.js';
+import { Card, Fact } from './card.js';
 
 const REPORT_MS = 2_000;
 const SHOWN = 15;

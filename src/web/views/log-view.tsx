@@ -1,6 +1,6 @@
 import { type JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { type PodObject } from '../data/shown-pod.js';
+import { type PodObject, statusesOf } from '../data/shown-pod.js';
 import { type Session } from '../data/session.js';
 import { podPath } from '../route.js';
 import { formatMoment, formatTime } from '../time-text.js';
@@ -25,8 +25,8 @@ export function LogView({ session, pod, query }: LogViewProps): JSX.Element {
   const { metadata, spec = {} } = pod;
   const names = [...(spec.containers ?? []), ...(spec.initContainers ?? [])].map(({ name }) => name);
   const container = query.get('container') ?? names[0] ?? '';
-  const isPrevious = query.get('previous') === 'true';
   const atMs = Number(query.get('at') ?? NaN);
+  const isPrevious = query.get('previous') === 'true' || wasBefore(pod, container, atMs);
   const [sought, setSought] = useState('');
   const [onlyFound, setOnlyFound] = useState(false);
   const [isFollowing, setFollowing] = useState(Number.isNaN(atMs));
@@ -218,6 +218,13 @@ export function LogView({ session, pod, query }: LogViewProps): JSX.Element {
       </div>
     </div>
   );
+}
+
+/** Whether a moment is of the container before: the one that runs now has begun later. */
+function wasBefore(pod: PodObject, name: string, atMs: number): boolean {
+  const { state, lastState } = statusesOf(pod).find((each) => each.name === name) ?? {};
+  const beganMs = Date.parse(state?.running?.startedAt ?? '');
+  return lastState?.terminated !== undefined && atMs < beganMs;
 }
 
 function isNear({ atMs }: LogLine, wantedMs: number): boolean {

@@ -1,13 +1,22 @@
 import { type JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { type AgentFacts } from '../data/agent-facts.js';
 import { type Polled, usePolled } from '../data/polled.js';
 import { type PodsFeed } from '../data/pods-feed.js';
 import { type Session } from '../data/session.js';
 import { useNow, useStore } from '../data/store.js';
-import { type Disk, type Summary, SUMMARY, USAGE_MS, useUsagePoints } from '../data/usage.js';
+import {
+  type Disk,
+  formatCpu,
+  type Summary,
+  SUMMARY,
+  type Usage,
+  USAGE_MS,
+  useUsagePoints,
+} from '../data/usage.js';
 import { podPath } from '../route.js';
 import { formatAge, formatBytes } from '../time-text.js';
-import { Card, Fact } from './pod.js';
+import { Card, Fact } from './card.js';
 import { UsageCharts } from './usage-charts.js';
 
 interface NodeList {
@@ -35,6 +44,8 @@ interface NodeViewProps {
 
 const NODE_MS = 10_000;
 const SHOWN_PODS = 20;
+const IMAGES_MS = 30_000;
+const SHOWN_IMAGES = 50;
 
 /** The node: what it has, what is used, and by whom. */
 export function NodeView({ session, facts, pods }: NodeViewProps): JSX.Element {
@@ -52,9 +63,6 @@ export function NodeView({ session, facts, pods }: NodeViewProps): JSX.Element {
     nodeInfo = {},
   } = node?.status ?? {};
   const { fs, runtime, rlimit } = usage.value?.node ?? {};
-  const used = [...(usage.value?.pods ?? [])].sort(
-    (one, other) => (other.cpu?.usageNanoCores ?? 0) - (one.cpu?.usageNanoCores ?? 0),
-  );
   return (
     <section class="view">
       <div class="tools">
@@ -118,37 +126,110 @@ export function NodeView({ session, facts, pods }: NodeViewProps): JSX.Element {
           )}
         </Card>
       </div>
-      {used.length > 0 && (
-        <div class="table-box">
-          <table>
-            <caption>Pods by CPU</caption>
-            <thead>
-              <tr>
-                <th scope="col">Pod</th>
-                <th scope="col" class="number">
-                  CPU
-                </th>
-                <th scope="col" class="number">
-                  Memory
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {used.slice(0, SHOWN_PODS).map(({ podRef: { name, namespace }, cpu, memory }) => (
-                <tr key={`${namespace}/${name}`}>
-                  <th scope="row">
-                    <a href={podPath(namespace, name)}>{name}</a> <span class="muted sub">{namespace}</span>
-                  </th>
-                  <td class="number">{Math.round((cpu?.usageNanoCores ?? 0) / 1e6)}m</td>
-                  <td class="number">{formatBytes(memory?.workingSetBytes)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+      <Images session={session} />
+      <LargestPods summary={usage.value} />
     </section>
   );
+}
+
+const ORDERS = [
+  ['cpu', 'CPU', ({ cpu }: Usage) => cpu?.usageNanoCores ?? 0],
+  ['memory', 'Memory', ({ memory }: Usage) => memory?.workingSetBytes ?? 0],
+] as const;
+
+/** Who uses most. */
+function LargestPods({ summary }: { summary: Summary | undefined }): JSX.Element | null {
+  const [order, setOrder] = useState<'cpu' | 'memory'>('cpu');
+  const amountOf = ORDERS.find(([key]) => key === order)![2];
+  const pods = [...(summary?.pods ?? [])].sort((one, other) => amountOf(other) - amountOf(one));
+  if (pods.length === 0) return null;
+  return (
+    <div class="table-box">
+      <table>
+        <caption>Who uses most</caption>
+        <thead>
+          <tr>
+            <th scope="col">Pod</th>
+            {ORDERS.map(([key, label]) => (
+              <th key={key} scope="col" class="number" aria-sort={order === key ? 'descending' : undefined}>
+                <button type="button" onClick={() => setOrder(key)}>
+                  {label}
+                  <span aria-hidden="true">{order === key ? ' ↓' : ''}</span>
+                </button>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {pods.slice(0, SHOWN_PODS).map((pod) => {
+            const { name, namespace } = pod.podRef;
+            return (
+              <tr key={`${namespace}/${name}`}>
+                <th scope="row">
+                  <a href={podPath(namespace, name)}>{name}</a> <span class="muted sub">{namespace}</span>
+                </th>
+                <td class="number">{formatCpu(pod)}</td>
+                <td class="number">{formatBytes(pod.memory?.workingSetBytes)}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface ImageList {
+  readonly images?: readonly {
+    readonly id: string;
+    readonly repoTags?: readonly string[];
+    readonly repoDigests?: readonly string[];
+    /** In bytes. */
+    readonly size?: string;
+  }[];
+}
+
+/** The images of the runtime, the largest first. */
+function Images({ session }: { session: Session }): JSX.Element {
+  const { value, error } = usePolled<ImageList>(session, '/images', IMAGES_MS);
+  const images = [...(value?.images ?? [])].sort((one, other) => sizeOf(other) - sizeOf(one));
+  const bytes = images.reduce((sum, each) => sum + sizeOf(each), 0);
+  if (error !== undefined) return <p class="notice warn">The images cannot be listed: {error}</p>;
+  return (
+    <div class="table-box">
+      <table>
+        <caption>
+          Images{' '}
+          <span class="muted sub">
+            {value === undefined ? 'Reading…' : `${images.length}, ${formatBytes(bytes)}`}
+          </span>
+        </caption>
+        <tbody>
+          {images.slice(0, SHOWN_IMAGES).map((image) => (
+            <tr key={image.id}>
+              <th scope="row" class="mono">
+                {nameOf(image)}
+              </th>
+              <td class="number">{formatBytes(sizeOf(image))}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {images.length > SHOWN_IMAGES && (
+        <p class="empty">{images.length - SHOWN_IMAGES} smaller ones are not shown: podloop images</p>
+      )}
+    </div>
+  );
+}
+
+type Image = NonNullable<ImageList['images']>[number];
+
+function sizeOf({ size }: Image): number {
+  return Number(size ?? 0);
+}
+
+function nameOf({ id, repoTags = [], repoDigests = [] }: Image): string {
+  return repoTags.length > 0 ? repoTags.join(', ') : (repoDigests[0] ?? id);
 }
 
 function DiskBar({ name, disk }: { name: string; disk: Disk | undefined }): JSX.Element | null {

@@ -1,9 +1,11 @@
-import { type ComponentChildren, type JSX } from 'preact';
+import { type JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { type HistoryFeed } from '../data/history-feed.js';
 import {
   type ContainerStatus,
   describeEnd,
+  describeProbe,
+  describeVolume,
   judgePod,
   type PodObject,
   restartsOf,
@@ -15,8 +17,11 @@ import { useNow, useStore } from '../data/store.js';
 import { podPath } from '../route.js';
 import { formatAge, formatMoment } from '../time-text.js';
 import { Timeline } from '../timeline/timeline-view.js';
+import { type Mark, type Track } from '../timeline/tracks.js';
 import { Action } from './actions.js';
+import { Card, Fact } from './card.js';
 import { LogView } from './log-view.js';
+import { TerminalView } from './terminal-view.js';
 import { PodUsage } from './usage-charts.js';
 
 interface PodViewProps {
@@ -34,6 +39,7 @@ const TABS = [
   ['logs', 'Logs'],
   ['events', 'Events'],
   ['manifest', 'Manifest'],
+  ['terminal', 'Terminal'],
 ] as const;
 
 /** One pod in depth. */
@@ -67,7 +73,7 @@ export function PodView(props: PodViewProps): JSX.Element {
       </header>
       {verdict?.why !== undefined && <p class={`verdict ${verdict.tone}`}>{verdict.why}</p>}
       <nav class="tabs" aria-label="Of this pod">
-        {TABS.map(([key, label]) => (
+        {TABS.filter(([key]) => key !== 'terminal' || session.canWrite).map(([key, label]) => (
           <a key={key} href={podPath(namespace, name, key)} aria-current={tab === key ? 'page' : undefined}>
             {label}
           </a>
@@ -83,7 +89,7 @@ export function PodView(props: PodViewProps): JSX.Element {
         <>
           {uid !== undefined && <Timeline history={history} pods={pods} uid={uid} />}
           {pod !== undefined && <PodUsage {...{ session, namespace, name }} />}
-          {pod !== undefined && <Overview pod={pod} now={now} />}
+          {pod !== undefined && <Overview pod={pod} now={now} track={history.tracks.byKey.get(uid ?? '')} />}
         </>
       )}
       {tab === 'logs' && pod !== undefined && <LogView session={session} pod={pod} query={query} />}
@@ -91,17 +97,35 @@ export function PodView(props: PodViewProps): JSX.Element {
       {tab === 'manifest' && pod !== undefined && (
         <Manifest session={session} namespace={namespace} name={name} />
       )}
+      {tab === 'terminal' && !session.canWrite && (
+        <p class="empty">
+          This page only reads. Start it with <code>podloop web --write</code> to open terminals.
+        </p>
+      )}
+      {tab === 'terminal' && session.canWrite && pod !== undefined && (
+        <TerminalView key={pod.metadata.uid} session={session} pod={pod} />
+      )}
     </section>
   );
 }
 
-function Overview({ pod, now }: { pod: PodObject; now: number }): JSX.Element {
+interface OverviewProps {
+  readonly pod: PodObject;
+  readonly now: number;
+  readonly track: Track | undefined;
+}
+
+function Overview({ pod, now, track }: OverviewProps): JSX.Element {
   const { metadata, spec = {}, status = {} } = pod;
   const conditions = status.conditions ?? [];
   return (
     <div class="cards">
       {statusesOf(pod).map((container) => (
-        <ContainerCard key={container.name} container={container} pod={pod} now={now} />
+        <ContainerCard
+          key={container.name}
+          {...{ container, pod, now }}
+          results={track?.containers.get(container.name)?.marks ?? []}
+        />
       ))}
       <Card title="Pod">
         <Fact name="Age">{formatAge(metadata.creationTimestamp, now)}</Fact>
@@ -127,9 +151,7 @@ function Overview({ pod, now }: { pod: PodObject; now: number }): JSX.Element {
       {(spec.volumes?.length ?? 0) > 0 && (
         <Card title="Volumes">
           {spec.volumes!.map((volume) => (
-            <Fact key={volume.name} name={volume.name}>
-              {Object.keys(volume).find((key) => key !== 'name') ?? '–'}
-            </Fact>
+            <VolumeFact key={volume.name} volume={volume} spec={spec} />
           ))}
         </Card>
       )}
@@ -137,15 +159,38 @@ function Overview({ pod, now }: { pod: PodObject; now: number }): JSX.Element {
   );
 }
 
-function ContainerCard({
-  container,
-  pod,
-  now,
+type Spec = NonNullable<PodObject['spec']>;
+
+function VolumeFact({
+  volume,
+  spec,
 }: {
-  container: ContainerStatus;
-  pod: PodObject;
-  now: number;
+  volume: NonNullable<Spec['volumes']>[number];
+  spec: Spec;
 }): JSX.Element {
+  const containers = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
+  const { source, mounts } = describeVolume(volume, containers);
+  return (
+    <Fact name={volume.name}>
+      {source}
+      {mounts.map((mount) => (
+        <span key={mount} class="muted sub line-of-its-own">
+          {mount}
+        </span>
+      ))}
+    </Fact>
+  );
+}
+
+interface ContainerCardProps {
+  readonly container: ContainerStatus;
+  readonly pod: PodObject;
+  readonly now: number;
+  /** Among them those of its probes. */
+  readonly results: readonly Mark[];
+}
+
+function ContainerCard({ container, pod, now, results }: ContainerCardProps): JSX.Element {
   const { name, image, state = {}, lastState, restartCount = 0, ready } = container;
   const { metadata, spec = {} } = pod;
   const written = [...(spec.initContainers ?? []), ...(spec.containers ?? [])].find(
@@ -188,9 +233,13 @@ function ContainerCard({
       </Fact>
       <Fact name="Restarts">{restartCount}</Fact>
       {before !== undefined && <Fact name="Before">{before.replace(`${name} `, '')}</Fact>}
-      <Fact name="Probes">
-        {probes.length === 0 ? 'none' : probes.map((each) => each.replace('Probe', '')).join(', ')}
-      </Fact>
+      {probes.length === 0 && <Fact name="Probes">none</Fact>}
+      {probes.map((each) => (
+        <Fact key={each} name={`${each[0]!.toUpperCase()}${each.slice(1).replace('Probe', ' probe')}`}>
+          {describeProbe(written![each]!)}
+          <ProbeVerdict results={results} kind={each} now={now} />
+        </Fact>
+      ))}
       {amounts.length > 0 && <Fact name="Request / limit">{amounts.join(' · ')}</Fact>}
       <p class="links">
         <a href={podPath(metadata.namespace, metadata.name, 'logs', { container: name })}>Logs</a>
@@ -204,31 +253,27 @@ function ContainerCard({
   );
 }
 
-/** A box with facts. */
-export function Card({
-  title,
-  tone,
-  children,
+/** How a probe went the last time that its result changed. */
+function ProbeVerdict({
+  results,
+  kind,
+  now,
 }: {
-  title: string;
-  tone?: string;
-  children: ComponentChildren;
-}): JSX.Element {
-  return (
-    <section class={`card ${tone ?? ''}`} aria-label={title}>
-      <h2>{title}</h2>
-      <div class="card-body">{children}</div>
-    </section>
+  results: readonly Mark[];
+  kind: string;
+  now: number;
+}): JSX.Element | null {
+  const last = results.findLast(
+    ({ entry }) => entry.kind === 'probe' && entry.reason.toLowerCase().startsWith(kind.replace('Probe', '')),
   );
-}
-
-/** A name and what it is. */
-export function Fact({ name, children }: { name: string; children: ComponentChildren }): JSX.Element {
+  if (last === undefined) return null;
+  const { tone, atMs, entry } = last;
   return (
-    <div class="fact">
-      <span class="fact-name">{name}</span>
-      <span class="fact-value">{children}</span>
-    </div>
+    <span class="sub line-of-its-own">
+      <i class={`dot ${tone}`} aria-hidden="true" /> {tone === 'bad' ? 'Fails' : 'Succeeds'} since{' '}
+      {formatMoment(atMs, now)}
+      {tone === 'bad' && <span class="muted"> {entry.message}</span>}
+    </span>
   );
 }
 
@@ -297,9 +342,19 @@ function Manifest({
   }, [session, namespace, name]);
   return (
     <>
-      <p class="muted">As the agent has it, with defaults and its status. Nothing of a Secret is shown.</p>
+      <p class="muted">
+        As the agent has it, with its status. <span class="default"># default</span> marks values that
+        Kubernetes fills in. Nothing of a Secret is shown.
+      </p>
       <pre class="manifest" tabIndex={0} aria-label="Manifest">
-        {text ?? 'Reading…'}
+        {text === undefined
+          ? 'Reading…'
+          : text.split('\n').map((line, at) => (
+              <span key={at} class={line.endsWith(' # default') ? 'default' : ''}>
+                {line}
+                {'\n'}
+              </span>
+            ))}
       </pre>
     </>
   );

@@ -1,12 +1,13 @@
 import { type JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import { judgePod, type PodObject, restartsOf, statusesOf } from '../data/shown-pod.js';
+import { useMemo, useState } from 'preact/hooks';
+import { describeLastEnd, judgePod, type PodObject, restartsOf, statusesOf } from '../data/shown-pod.js';
 import { usePolled } from '../data/polled.js';
 import { type PodsFeed } from '../data/pods-feed.js';
 import { type Session } from '../data/session.js';
 import { useNow, useStore } from '../data/store.js';
+import { formatCpu, type Summary, SUMMARY, type Usage, USAGE_MS } from '../data/usage.js';
 import { podPath } from '../route.js';
-import { formatAge } from '../time-text.js';
+import { formatAge, formatBytes } from '../time-text.js';
 import { Action } from './actions.js';
 
 interface PodsViewProps {
@@ -14,16 +15,22 @@ interface PodsViewProps {
   readonly pods: PodsFeed;
 }
 
-type Column = 'name' | 'state' | 'ready' | 'restarts' | 'age' | 'ip';
+type Column = 'name' | 'state' | 'ready' | 'restarts' | 'cpu' | 'memory' | 'age' | 'ip';
 
 const COLUMNS: readonly (readonly [Column, string])[] = [
   ['name', 'Pod'],
   ['state', 'State'],
   ['ready', 'Ready'],
   ['restarts', 'Restarts'],
+  ['cpu', 'CPU'],
+  ['memory', 'Memory'],
   ['age', 'Age'],
   ['ip', 'IP'],
 ];
+/** An agent that runs pods measures what they use, an observer does not. */
+const MEASURED: ReadonlySet<Column> = new Set(['cpu', 'memory']);
+/** Sorted by these, the largest is what people look for. */
+const DOWN_FIRST: ReadonlySet<Column> = new Set(['restarts', 'cpu', 'memory']);
 const STOPPED_MS = 5_000;
 const TONES = ['bad', 'warn', 'info', 'ok', 'quiet'];
 
@@ -36,7 +43,18 @@ export function PodsView({ session, pods }: PodsViewProps): JSX.Element {
   const wanted = text.trim().toLowerCase();
   const all = pods.list();
   const shown = all.filter((pod) => wordsOf(pod).some((word) => word.toLowerCase().includes(wanted)));
-  const rank = rankBy(sort.column);
+  const summary = usePolled<Summary>(session, SUMMARY, USAGE_MS);
+  const usages = useMemo(
+    () =>
+      new Map(
+        (summary.value?.pods ?? []).map((each) => [`${each.podRef.namespace}/${each.podRef.name}`, each]),
+      ),
+    [summary.value],
+  );
+  const usageOf = ({ metadata: { namespace, name } }: PodObject): Usage | undefined =>
+    usages.get(`${namespace}/${name}`);
+  const columns = COLUMNS.filter(([column]) => !summary.isAbsent || !MEASURED.has(column));
+  const rank = rankBy(sort.column, usageOf);
   shown.sort((one, other) => {
     const [left, right] = [rank(one), rank(other)];
     return (left < right ? -1 : left > right ? 1 : 0) * (sort.isDown ? -1 : 1);
@@ -76,17 +94,23 @@ export function PodsView({ session, pods }: PodsViewProps): JSX.Element {
           <table class="pods">
             <thead>
               <tr>
-                {COLUMNS.map(([column, label]) => (
+                {columns.map(([column, label]) => (
                   <th
                     key={column}
                     scope="col"
+                    class={`of-${column}`}
                     aria-sort={
                       sort.column === column ? (sort.isDown ? 'descending' : 'ascending') : undefined
                     }
                   >
                     <button
                       type="button"
-                      onClick={() => setSort({ column, isDown: sort.column === column && !sort.isDown })}
+                      onClick={() =>
+                        setSort({
+                          column,
+                          isDown: sort.column === column ? !sort.isDown : DOWN_FIRST.has(column),
+                        })
+                      }
                     >
                       {label}
                       <span aria-hidden="true">
@@ -99,7 +123,11 @@ export function PodsView({ session, pods }: PodsViewProps): JSX.Element {
             </thead>
             <tbody>
               {shown.map((pod) => (
-                <PodRow key={pod.metadata.uid} pod={pod} now={now} />
+                <PodRow
+                  key={pod.metadata.uid}
+                  {...{ pod, now }}
+                  usage={summary.isAbsent ? undefined : (usageOf(pod) ?? {})}
+                />
               ))}
             </tbody>
           </table>
@@ -141,10 +169,19 @@ function Stopped({ session }: { session: Session }): JSX.Element | null {
   );
 }
 
-function PodRow({ pod, now }: { pod: PodObject; now: number }): JSX.Element {
+interface PodRowProps {
+  readonly pod: PodObject;
+  readonly now: number;
+  /** Undefined where nobody measures it. */
+  readonly usage: Usage | undefined;
+}
+
+function PodRow({ pod, now, usage }: PodRowProps): JSX.Element {
   const { name, namespace, creationTimestamp } = pod.metadata;
   const { word, tone, why } = judgePod(pod);
   const restarts = restartsOf(pod);
+  // Where the state does not say it, as of a container that runs again.
+  const lastEnd = why === undefined && restarts > 0 ? describeLastEnd(pod) : undefined;
   return (
     <tr>
       <th scope="row">
@@ -157,11 +194,14 @@ function PodRow({ pod, now }: { pod: PodObject; now: number }): JSX.Element {
           {word}
         </span>
         {why !== undefined && <span class="why">{why}</span>}
+        {lastEnd !== undefined && <span class="why">before: {lastEnd}</span>}
       </td>
-      <td class="number">{readyOf(pod)}</td>
+      <td class="number of-ready">{readyOf(pod)}</td>
       <td class={restarts > 0 ? 'number warn' : 'number'}>{restarts}</td>
-      <td class="number">{formatAge(creationTimestamp, now)}</td>
-      <td class="mono">{pod.status?.podIP ?? '–'}</td>
+      {usage !== undefined && <td class="number of-cpu">{formatCpu(usage)}</td>}
+      {usage !== undefined && <td class="number">{formatBytes(usage.memory?.workingSetBytes)}</td>}
+      <td class="number of-age">{formatAge(creationTimestamp, now)}</td>
+      <td class="mono of-ip">{pod.status?.podIP ?? '–'}</td>
     </tr>
   );
 }
@@ -172,7 +212,10 @@ function readyOf({ status, spec }: PodObject): string {
   return `${containers.filter(({ ready }) => ready === true).length}/${count}`;
 }
 
-function rankBy(column: Column): (pod: PodObject) => string | number {
+function rankBy(
+  column: Column,
+  usageOf: (pod: PodObject) => Usage | undefined,
+): (pod: PodObject) => string | number {
   switch (column) {
     case 'name':
       return ({ metadata: { namespace, name } }) => `${namespace}/${name}`;
@@ -182,6 +225,10 @@ function rankBy(column: Column): (pod: PodObject) => string | number {
       return readyOf;
     case 'restarts':
       return restartsOf;
+    case 'cpu':
+      return (pod) => usageOf(pod)?.cpu?.usageNanoCores ?? -1;
+    case 'memory':
+      return (pod) => usageOf(pod)?.memory?.workingSetBytes ?? -1;
     case 'age':
       return ({ metadata: { creationTimestamp = '' } }) => -Date.parse(creationTimestamp);
     case 'ip':

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import axe from 'axe-core';
 import { type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Measurements } from '#kube/node/recorded-timeline.js';
 import { toIncidentPage } from '../../../src/cli/shared/page/recorded-page.js';
 import { BROWSER, bundleFiles, launchBrowser, PageStage } from './page-stage.js';
 import { setScene } from './page-scene.js';
@@ -23,6 +24,17 @@ const WINDOWS = [
   ['dark', 390, 780],
   ['light', 390, 780],
 ] as const;
+
+const MEASURED_AT_MS = Date.parse('2026-01-02T03:00:00.000Z');
+const MEASURED: Measurements = {
+  timesMs: Array.from({ length: 20 }, (_, at) => MEASURED_AT_MS + at * 5_000),
+  charts: [
+    {
+      ...{ title: 'Lists of the runtime', unit: 'ms' },
+      lines: [{ label: 'longest', values: Array.from({ length: 20 }, (_, at) => (at > 2 ? at * 900 : 4)) }],
+    },
+  ],
+};
 
 interface Violation {
   readonly id: string;
@@ -105,16 +117,16 @@ describe.skipIf(BROWSER === undefined)('everybody can use the page (needs chromi
         ...{ key: 'k', code: 'CallHangs', severity: 'critical' as const, spells: 1, follows: [] },
         ...{ message: 'a call hangs', evidence: ['for 100 s'], remedy: 'look at its shim', pod, beganAt },
       };
-      const page_ = toIncidentPage(
+      const recorded = toIncidentPage(
         {
           ...{ version: 1, id: 3, state: 'over', node: 'n1', podloop: '0.1.0', findings: [finding] },
           runtime: { endpoint: 'unix:///r.sock', name: 'containerd', version: '2.1.9' },
           ...{ beganAt, endedAt: '2026-01-02T03:00:40.000Z', recordedFrom: '2026-01-02T03:00:00.000Z' },
           ...{ recurrences: [], gaps: ['the disk was full'] },
         },
-        undefined,
+        { measured: MEASURED },
       );
-      await using stage = await PageStage.open(files, browser, page_);
+      await using stage = await PageStage.open(files, browser, { recorded });
       const { page } = stage;
       await page.setViewportSize({ width, height });
       await page.emulateMedia({ colorScheme });
@@ -126,6 +138,9 @@ describe.skipIf(BROWSER === undefined)('everybody can use the page (needs chromi
       await page.getByRole('link', { name: 'Findings (1)' }).click();
       await page.getByRole('heading', { name: 'What was found' }).waitFor();
       found.push(...(await examine(page)).map((line) => `findings: ${line}`));
+      await page.getByRole('link', { name: 'Measurements' }).click();
+      await page.getByRole('heading', { name: 'What was measured' }).waitFor();
+      found.push(...(await examine(page)).map((line) => `measurements: ${line}`));
       expect(found).toEqual([]);
     },
   );

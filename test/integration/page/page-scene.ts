@@ -7,7 +7,7 @@ const NAMES = ['api', 'cache', 'db', 'front', 'jobs', 'mail', 'queue', 'search',
 
 /** A node with something of everything, for a page to show: pods in good and bad states, and each of the agent's answers. */
 export function setScene(agent: FakeAgentServer, nowMs = Date.now()): void {
-  const pods = NAMES.map((name) => aKubePod(name, isFailing(name) ? FAILING : {}));
+  const pods = NAMES.map((name) => aScenePod(name, nowMs));
   agent.on('GET /agent', () => ({
     ...{ kind: 'Agent', nodeName: 'node-1', version: '9', manifests: ['/etc/podloop/pods'], problems: [] },
     ...{ runtime: { name: 'containerd', version: '2.1.9' }, startedAt: new Date(nowMs - 3_600_000) },
@@ -23,10 +23,22 @@ export function setScene(agent: FakeAgentServer, nowMs = Date.now()): void {
     answer.write(`${JSON.stringify({ type: 'BOOKMARK', object: { metadata: {} } })}\n`);
     return undefined;
   });
-  agent.on('GET /api/v1/namespaces/default/pods/web', () => aKubePod('web'));
+  for (const name of NAMES)
+    agent.on(`GET /api/v1/namespaces/default/pods/${name}`, () => ({
+      ...{ kind: 'Pod', apiVersion: 'v1' },
+      ...aScenePod(name, nowMs),
+    }));
   agent.on('GET /api/v1/namespaces/default/pods/web/log', (_, answer) => {
     for (let second = 0; second < 9; second++)
       answer.write(`2026-01-02T03:04:0${second}Z GET /index.html ${second === 7 ? 'error' : 200}\n`);
+    return undefined;
+  });
+  agent.on('GET /api/v1/namespaces/default/pods/mail/log', (_, answer) => {
+    const died = nowMs - 12 * MINUTE + NAMES.indexOf('mail') * 20_000 + 4 * 2 * MINUTE + 70_000;
+    const line = (afterMs: number, words: string): string =>
+      `${new Date(died + afterMs).toISOString()} ${words}\n`;
+    answer.write(line(-9_000, 'connecting to smtp.example:25'));
+    answer.write(line(-200, 'fatal: certificate of smtp.example has expired'));
     return undefined;
   });
   agent.on('GET /stopped', () => ({ items: [{ metadata: { namespace: 'default', name: 'old' } }] }));
@@ -38,7 +50,7 @@ export function setScene(agent: FakeAgentServer, nowMs = Date.now()): void {
     },
     pods: NAMES.map((name, at) => ({
       ...{ podRef: { name, namespace: 'default' }, cpu: { usageNanoCores: 2e8 / (at + 1) } },
-      memory: { workingSetBytes: (300 - at * 20) * MIB },
+      memory: { workingSetBytes: (90 + ((at * 7) % 9) * 25) * MIB },
     })),
   }));
   agent.on('GET /api/v1/nodes', () => ({ items: [NODE] }));
@@ -46,24 +58,68 @@ export function setScene(agent: FakeAgentServer, nowMs = Date.now()): void {
   agent.on('GET /incidents', () => ({ items: incidentsOf(nowMs) }));
 }
 
+/** Ends again and again: its exit code, the reason, and how often it was restarted. */
+const FAILING: Readonly<Record<string, readonly [number, string, number]>> = {
+  jobs: [137, 'OOMKilled', 12],
+  mail: [1, 'Error', 4],
+};
+/** Runs, and its readiness probe fails. */
+const UNREADY = 'search';
+
 function isFailing(name: string): boolean {
-  return name === 'jobs' || name === 'mail';
+  return name in FAILING;
 }
 
-const FAILING = {
-  status: {
-    phase: 'Running',
-    containerStatuses: [
-      {
-        ...{ name: 'main', ready: false, restartCount: 4 },
-        state: {
-          waiting: { reason: 'CrashLoopBackOff', message: 'back-off 40s restarting failed container' },
+function aScenePod(name: string, nowMs: number): object {
+  const ago = (ms: number): string => new Date(nowMs - ms).toISOString();
+  const [exitCode = 0, reason = '', restartCount = 0] = FAILING[name] ?? [];
+  const startedAt = ago(12 * MINUTE);
+  const isReady = !isFailing(name) && name !== UNREADY;
+  const state = isFailing(name)
+    ? {
+        waiting: {
+          reason: 'CrashLoopBackOff',
+          message: `back-off 40s restarting failed container=main pod=${name}`,
         },
-        lastState: { terminated: { exitCode: 1, reason: 'Error' } },
-      },
-    ],
-  },
-};
+      }
+    : { running: { startedAt } };
+  const lastEnd = { exitCode, reason, startedAt: ago(4 * MINUTE), finishedAt: ago(3 * MINUTE) };
+  const image = `registry.example/shop/${name}:1.4.2`;
+  const container = {
+    ...{ name: 'main', image, ready: isReady, restartCount, containerID: `containerd://${name}-now`, state },
+    ...(isFailing(name) ? { lastState: { terminated: lastEnd } } : {}),
+  };
+  const conditions = [
+    { type: 'PodScheduled', status: 'True' },
+    { type: 'Initialized', status: 'True' },
+    {
+      ...{ type: 'Ready', status: isReady ? 'True' : 'False' },
+      ...(isReady ? {} : { message: 'containers with unready status: [main]' }),
+    },
+  ];
+  return aKubePod(name, {
+    metadata: {
+      ...{ name, namespace: 'default', uid: `uid-${name}`, resourceVersion: '1' },
+      ...{ creationTimestamp: startedAt, labels: { app: name, tier: 'shop' } },
+    },
+    spec: {
+      containers: [
+        {
+          ...{ name: 'main', image, imagePullPolicy: 'IfNotPresent' },
+          resources: { requests: { cpu: '100m' }, limits: { memory: '320Mi' } },
+          readinessProbe: { httpGet: { path: '/ready', port: 8080, scheme: 'HTTP' }, periodSeconds: 5 },
+          volumeMounts: [{ name: 'settings', mountPath: '/etc/shop', readOnly: true }],
+        },
+      ],
+      ...{ nodeName: 'node-1', restartPolicy: 'Always', terminationGracePeriodSeconds: 30 },
+      volumes: [{ name: 'settings', configMap: { name: 'shop-settings' } }],
+    },
+    status: {
+      ...{ phase: 'Running', podIP: `10.1.0.${10 + NAMES.indexOf(name)}`, qosClass: 'Burstable' },
+      ...{ conditions, containerStatuses: [container] },
+    },
+  });
+}
 
 const NODE = {
   metadata: { name: 'node-1', creationTimestamp: '2026-01-01T00:00:00Z' },
@@ -99,16 +155,20 @@ function historyOf(nowMs: number): string {
     const lives = isFailing(name) ? 5 : 1;
     for (let life = 0; life < lives; life++) {
       const from = begin - life * 2 * MINUTE;
-      const facts = { containerId: `${name}-${life}`, containerKind: 'container' };
+      const id = life === lives - 1 && !isFailing(name) ? `${name}-now` : `${name}-${life}`;
+      const facts = { containerId: id, containerKind: 'container' };
       add(from, name, 'lifecycle', 'ContainerStarted', { details: facts });
       if (life > 0) add(from, name, 'restart', 'ContainerRestarted', { type: 'Warning' });
       if (!isFailing(name)) continue;
-      const end = { ...facts, exitCode: 1, containerReason: 'Error' };
+      const [exitCode, containerReason] = FAILING[name]!;
+      const end = { ...facts, exitCode, containerReason };
       add(from - 70_000, name, 'lifecycle', 'ContainerDied', { type: 'Warning', details: end });
     }
     add(begin - 15_000, name, 'probe', 'ReadinessSucceeded');
   }
-  add(4 * MINUTE, 'web', 'probe', 'ReadinessFailed', { type: 'Warning' });
+  add(4 * MINUTE, UNREADY, 'probe', 'ReadinessFailed', {
+    ...{ type: 'Warning', message: 'HTTP probe failed with statuscode: 503' },
+  });
   const call = { method: 'ContainerStatus', forMs: 10_000, containerId: 'db-0' };
   add(6 * MINUTE, 'db', 'call', 'CallHangs', { type: 'Warning', details: call });
   add(4.5 * MINUTE, 'db', 'call', 'CallReturned', { details: { ...call, durationMs: 100_000 } });

@@ -10,7 +10,7 @@ import { AgentContent } from '../../../src/cli/shared/page/agent-content.js';
 import { PageFiles } from '../../../src/cli/shared/page/page-files.js';
 import { PageServer } from '../../../src/cli/shared/page/page-server.js';
 import { RecordedContent } from '../../../src/cli/shared/page/recorded-content.js';
-import { type RecordedPage } from '../../../src/cli/shared/page/recorded-page.js';
+import { type RecordedTimeline } from '#kube/node/recorded-timeline.js';
 import { AgentClient } from '../../../src/cli/shared/api/agent-client.js';
 
 /** The browser of this machine; undefined if there is none. */
@@ -32,6 +32,21 @@ export function launchBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: BROWSER!, args: ['--no-sandbox'] });
 }
 
+/** As a runtime lists them. */
+const IMAGES = [
+  { id: 'sha256:0a', repoTags: ['registry.example/shop/web:1.4.2'], repoDigests: [], size: '187400000' },
+  { id: 'sha256:0b', repoTags: ['docker.io/library/postgres:17'], repoDigests: [], size: '438100000' },
+  { id: 'sha256:0c', repoTags: [], repoDigests: ['registry.example/shop/jobs@sha256:0c'], size: '9200000' },
+];
+
+/** What {@link PageStage} shows. */
+export interface PageStageOptions {
+  /** In place of the agent. */
+  readonly recorded?: RecordedTimeline;
+  /** As with --write (default: true). */
+  readonly canWrite?: boolean;
+}
+
 /** The page in a browser, before an agent whose answers a test gives. */
 export class PageStage implements AsyncDisposable {
   private constructor(
@@ -44,11 +59,11 @@ export class PageStage implements AsyncDisposable {
     readonly end: () => Promise<void>,
   ) {}
 
-  /** With the files of the page, compressed; `recorded` is what it shows in place of the agent. */
+  /** With the files of the page, compressed. */
   static async open(
     files: ReadonlyMap<string, Buffer>,
     browser: Browser,
-    recorded?: RecordedPage,
+    { recorded, canWrite = true }: PageStageOptions = {},
   ): Promise<PageStage> {
     const agent = await FakeAgentServer.start();
     const folder = await mkdtemp(join(tmpdir(), 'podloop-page-'));
@@ -58,11 +73,12 @@ export class PageStage implements AsyncDisposable {
     const client = new AgentClient({ socketPath: agent.socketPath, clock, signal: ending.signal });
     const examine = async (): Promise<string> =>
       JSON.stringify({ time: new Date().toISOString(), findings: [] });
+    const listImages = async (): Promise<string> => JSON.stringify({ images: IMAGES });
     const server = new PageServer({
       ...{ clock, files: new PageFiles(pathToFileURL(`${folder}/`)), version: '9' },
       content:
         recorded === undefined
-          ? new AgentContent({ client, canWrite: true, examine })
+          ? new AgentContent({ client, canWrite, examine, listImages })
           : new RecordedContent(recorded),
       onRefusedLink: () => undefined,
     });

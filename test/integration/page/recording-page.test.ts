@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Measurements } from '#kube/node/recorded-timeline.js';
 import { type Incident } from '#observe';
 import { type RecordingEvent, type RecordingEvents } from '#proxy/record';
 import { PageFiles } from '../../../src/cli/shared/page/page-files.js';
@@ -56,6 +57,20 @@ const INCIDENT: Incident = {
   ],
 };
 
+const MEASURED: Measurements = {
+  timesMs: [BEGIN_MS, BEGIN_MS + 300_000, BEGIN_MS + 500_000],
+  charts: [
+    { title: 'Lists', unit: 'ms', lines: [{ label: 'longest', values: [4, 9_000, null] }] },
+    {
+      ...{ title: HOSTILE, unit: 'percent' },
+      lines: [
+        { label: 'for disks', values: [0, 12, 3] },
+        { label: 'for memory', values: [0, 0, 0] },
+      ],
+    },
+  ],
+};
+
 describe.skipIf(BROWSER === undefined)('the page of a recording (needs chromium)', () => {
   let browser: Browser;
   let files: ReadonlyMap<string, Buffer>;
@@ -68,7 +83,9 @@ describe.skipIf(BROWSER === undefined)('the page of a recording (needs chromium)
   afterAll(() => browser.close());
 
   it('opens by its one-time link, goes to any moment, and shows the pods as they were then', async () => {
-    await using stage = await PageStage.open(files, browser, toRecordingPage('node.plrec', RECORDED));
+    await using stage = await PageStage.open(files, browser, {
+      recorded: toRecordingPage('node.plrec', RECORDED),
+    });
     const { page } = stage;
     const link = stage.server.makeLink();
     await page.goto(link);
@@ -97,7 +114,9 @@ describe.skipIf(BROWSER === undefined)('the page of a recording (needs chromium)
   });
 
   it('shows what was clicked at, without ways to pages that are not there', async () => {
-    await using stage = await PageStage.open(files, browser, toRecordingPage('node.plrec', RECORDED));
+    await using stage = await PageStage.open(files, browser, {
+      recorded: toRecordingPage('node.plrec', RECORDED),
+    });
     const { page } = stage;
     await page.goto(stage.server.makeLink());
     const { x, width } = (await page.locator('.drawing canvas').boundingBox())!;
@@ -116,7 +135,9 @@ describe.skipIf(BROWSER === undefined)('the page of a recording (needs chromium)
   });
 
   it('has nothing of an agent', async () => {
-    await using stage = await PageStage.open(files, browser, toRecordingPage('node.plrec', RECORDED));
+    await using stage = await PageStage.open(files, browser, {
+      recorded: toRecordingPage('node.plrec', RECORDED),
+    });
     const { page } = stage;
     await page.goto(stage.server.makeLink());
     await page.getByRole('slider', { name: 'Moment' }).waitFor();
@@ -139,7 +160,13 @@ describe.skipIf(BROWSER === undefined)('the page of a recording (needs chromium)
       for (const [name, bytes] of files) await writeFile(join(folder, name), bytes);
       const path = join(folder, 'incident.html');
       const pageFiles = new PageFiles(pathToFileURL(`${folder}/`));
-      await writeFile(path, await toStandalonePage(toIncidentPage(INCIDENT, RECORDED), pageFiles));
+      await writeFile(
+        path,
+        await toStandalonePage(
+          toIncidentPage(INCIDENT, { recorded: RECORDED, measured: MEASURED }),
+          pageFiles,
+        ),
+      );
       const page = await context.newPage();
       const [complaints, requests] = watch(page);
       await page.goto(pathToFileURL(path).href);
@@ -148,6 +175,9 @@ describe.skipIf(BROWSER === undefined)('the page of a recording (needs chromium)
       await page.getByRole('link', { name: 'Findings (1)' }).click();
       await page.getByRole('heading', { name: HOSTILE }).waitFor();
       expect(await page.getByText(HOSTILE).count()).toBeGreaterThan(2);
+      await page.getByRole('link', { name: 'Measurements' }).click();
+      await page.getByRole('img', { name: 'Lists: longest at most 9s' }).waitFor();
+      await page.getByText('for disks at most 12%').waitFor();
       expect(await page.locator('img').count()).toBe(0);
       expect(await page.title()).toBe(`Incident 3 of ${HOSTILE} – podloop`);
       expect(requests.filter((url) => !url.startsWith('data:'))).toEqual([pathToFileURL(path).href]);

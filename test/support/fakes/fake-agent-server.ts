@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { type WebSocket, WebSocketServer } from 'ws';
 
 /** A request that came, as a test looks at it. */
 export interface SeenRequest {
@@ -25,11 +26,21 @@ export class FakeAgentServer implements AsyncDisposable {
   readonly #folder: string;
   readonly #server: Server;
   readonly #handlers = new Map<string, FakeHandler>();
+  readonly #sockets = new WebSocketServer({ noServer: true });
+  readonly #socketHandlers = new Map<string, (socket: WebSocket) => void>();
 
   private constructor(folder: string) {
     this.#folder = folder;
     this.socketPath = join(folder, 'podloop.sock');
     this.#server = createServer((request, answer) => void this.#answer(request, answer));
+    this.#server.on('upgrade', (request, socket, head) => {
+      const { pathname, searchParams } = new URL(request.url ?? '/', 'http://agent');
+      const handler = this.#socketHandlers.get(pathname);
+      const query = Object.fromEntries(searchParams);
+      this.requests.push({ method: request.method ?? '', path: pathname, query, body: '' });
+      if (handler !== undefined) this.#sockets.handleUpgrade(request, socket, head, handler);
+      else socket.end(refuseUpgrade(pathname));
+    });
   }
 
   static async start(): Promise<FakeAgentServer> {
@@ -43,7 +54,14 @@ export class FakeAgentServer implements AsyncDisposable {
     this.#handlers.set(place, handler);
   }
 
+  /** Takes WebSockets at a path from now on; refuses them without a handler. */
+  onSocket(path: string, handler: ((socket: WebSocket) => void) | undefined): void {
+    if (handler === undefined) this.#socketHandlers.delete(path);
+    else this.#socketHandlers.set(path, handler);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.#sockets.clients) socket.terminate();
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
     await rm(this.#folder, { recursive: true });
@@ -68,6 +86,20 @@ export class FakeAgentServer implements AsyncDisposable {
     answer.setHeader('content-type', 'application/json');
     answer.end(JSON.stringify(object));
   }
+}
+
+function refuseUpgrade(path: string): string {
+  const message = `${path} not found`;
+  const status = {
+    kind: 'Status',
+    apiVersion: 'v1',
+    status: 'Failure',
+    message,
+    reason: 'NotFound',
+    code: 404,
+  };
+  const body = JSON.stringify(status);
+  return `HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 }
 
 /** Refuses a request as Kubernetes does; a handler may return what this returns. */

@@ -2,6 +2,7 @@ import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { type Measurements, type RecordedTimeline } from '#kube/node/recorded-timeline.js';
 import { type Incident } from '#observe';
 import { readRecordingEvents } from '#proxy/record';
 import { messageOf } from '#base/errors/errors.js';
@@ -12,7 +13,8 @@ import { socketOption, withAgent } from '../../shared/agent-session.js';
 import { incidentRootOption, IncidentSource } from '../../shared/incidents/incident-source.js';
 import { toStandalonePage } from '../../shared/page/standalone-page.js';
 import { RecordedContent } from '../../shared/page/recorded-content.js';
-import { type RecordedPage, toIncidentPage } from '../../shared/page/recorded-page.js';
+import { readMeasurements } from '../../shared/page/read-measurements.js';
+import { toIncidentPage } from '../../shared/page/recorded-page.js';
 import { pagePortOption, servePage } from '../../shared/page/serve-page.js';
 import { toIncidentLines } from './incident-text.js';
 
@@ -30,6 +32,9 @@ interface ShowFlags extends PlaceFlags {
 interface ExportFlags extends PlaceFlags {
   readonly file: string;
 }
+
+/** Of what was measured, as much as is read: some hours, as examinations are large. */
+const MAX_SAMPLE_BYTES = 64 * 2 ** 20;
 
 const HELP = `
 Examples:
@@ -76,39 +81,63 @@ export function incidentCommand(host: CliHost): Command {
 }
 
 async function showIncident(id: number, flags: ShowFlags, host: CliHost): Promise<void> {
-  await withAgent(host, flags, async ({ client, signal }) => {
-    const { output, web, rootDir, port } = flags;
-    const source = new IncidentSource({ client, rootDir });
-    const incident = await source.get(id);
-    if (web) {
-      const content = new RecordedContent(await readIncidentPage(incident, source, signal));
-      await servePage({ host, content, title: `The page of incident ${id}`, port, signal });
-    } else if (output === 'html') {
-      await host.stdout.writeLine(await toStandalonePage(await readIncidentPage(incident, source, signal)));
-    } else {
-      const lines = output === 'json' ? [JSON.stringify(incident, undefined, 2)] : toIncidentLines(incident);
-      for (const line of lines) await host.stdout.writeLine(line);
-    }
-  });
+  const { output, web, rootDir, port } = flags;
+  const ending = { servesUntilInterrupted: web };
+  await withAgent(
+    host,
+    flags,
+    async ({ client, signal }) => {
+      const source = new IncidentSource({ client, rootDir });
+      const incident = await source.get(id);
+      if (web) {
+        const content = new RecordedContent(await readIncidentPage(incident, source, signal));
+        await servePage({ host, content, title: `The page of incident ${id}`, port, signal });
+      } else if (output === 'html') {
+        await host.stdout.writeLine(await toStandalonePage(await readIncidentPage(incident, source, signal)));
+      } else {
+        const lines =
+          output === 'json' ? [JSON.stringify(incident, undefined, 2)] : toIncidentLines(incident);
+        for (const line of lines) await host.stdout.writeLine(line);
+      }
+    },
+    ending,
+  );
 }
 
-/** With the calls that were recorded of it, as far as they can be read. */
+/** With the calls that were recorded of it and what was measured, as far as they can be read. */
 async function readIncidentPage(
   incident: Incident,
   source: IncidentSource,
   signal: AbortSignal,
-): Promise<RecordedPage> {
+): Promise<RecordedTimeline> {
+  const measured = await measurementsOf(incident, source);
   const folder = await mkdtemp(join(tmpdir(), 'podloop-incident-'));
   try {
     const path = join(folder, 'calls.plrec');
     await writeFile(path, await source.recording(incident.id), { mode: 0o600, signal });
-    return toIncidentPage(incident, await readRecordingEvents(path, { signal }));
+    return toIncidentPage(incident, { recorded: await readRecordingEvents(path, { signal }), measured });
   } catch (error) {
     signal.throwIfAborted();
-    return toIncidentPage(incident, undefined, messageOf(error));
+    return toIncidentPage(incident, { gap: messageOf(error), measured });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Undefined where nothing was measured, or an observer of before does not show it: the page goes without. */
+async function measurementsOf({ id }: Incident, source: IncidentSource): Promise<Measurements | undefined> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const piece of await source.samples(id)) {
+      // The oldest are kept: they are of the time before and of the beginning.
+      if ((bytes += piece.length) > MAX_SAMPLE_BYTES) break;
+      pieces.push(piece);
+    }
+  } catch {
+    return undefined;
+  }
+  return readMeasurements(Buffer.concat(pieces).toString());
 }
 
 async function exportIncident(id: number, flags: ExportFlags, host: CliHost): Promise<void> {

@@ -12,7 +12,7 @@ import { type RecordingSummary } from '../../../proxy/record/index.js';
 import { type CliHost } from '../../cli-host.js';
 import { LineOutput } from '../../line-output.js';
 import { runProgram } from '../../program.js';
-import { type RecordedPage } from '../../shared/page/recorded-page.js';
+import { type RecordedTimeline } from '#kube/node/recorded-timeline.js';
 
 /** `podloop replay` in the test's own process. */
 class ReplayCommand {
@@ -212,7 +212,7 @@ describe('podloop replay', () => {
     const { token } = (await opened.json()) as { token: string };
     const cookie = opened.headers.get('set-cookie')!.split(';')[0]!;
     const answer = await fetch(`${origin}/records`, { headers: { cookie, 'podloop-token': token } });
-    const page = (await answer.json()) as RecordedPage;
+    const page = (await answer.json()) as RecordedTimeline;
     expect(page).toMatchObject({ title: basename(recording.file), speed: 10 });
     expect([page.atMs! - page.fromMs, page.toMs - page.fromMs]).toEqual([3_000, 10_000]);
     expect(page.entries.map(({ reason, pod }) => [reason, pod?.name])).toEqual([

@@ -1,4 +1,5 @@
 import { type IncomingMessage, request } from 'node:http';
+import { request as requestTls } from 'node:https';
 import { type Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { type Clock } from '#base/time/clock.js';
@@ -8,9 +9,20 @@ import { CommandFailure, failure } from '../../command-failure.js';
 import { toApiError } from './api-status.js';
 import { type KubeObject } from '#kube/columns/kube-object.js';
 
+/** The port with TLS of an agent, on this machine or another. */
+export interface RemoteAgent {
+  readonly url: URL;
+  /** Who asks. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+}
+
 /** What an {@link AgentClient} needs. */
 export interface AgentClientOptions {
+  /** Of a remote agent: how messages name it. */
   readonly socketPath: string;
+  /** Absent for an agent that is asked at its socket. */
+  readonly remote?: RemoteAgent | undefined;
   readonly clock: Clock;
   /** Ends every call, as when Ctrl-C was pressed. */
   readonly signal: AbortSignal;
@@ -43,18 +55,20 @@ export interface ObjectAnswer {
 export const ANSWER_LIMIT_MS = 60_000;
 
 /**
- * A client of a running agent: Kubernetes' API over a unix socket.
+ * A client of a running agent: Kubernetes' API over a unix socket, or over TLS.
  *
  * Every method rejects with a CommandFailure: an ApiError when the agent refuses, else one that says how the agent
  * could not be reached.
  */
 export class AgentClient {
   readonly socketPath: string;
+  readonly remote: RemoteAgent | undefined;
   readonly signal: AbortSignal;
   readonly #clock: Clock;
 
-  constructor({ socketPath, clock, signal }: AgentClientOptions) {
+  constructor({ socketPath, remote, clock, signal }: AgentClientOptions) {
     this.socketPath = socketPath;
+    this.remote = remote;
     this.signal = signal;
     this.#clock = clock;
   }
@@ -142,17 +156,22 @@ export class AgentClient {
 
   #call(method: string, path: string, options: CallOptions, signal: AbortSignal): ReturnType<typeof request> {
     const { query, body, headers } = options;
-    return request({
-      socketPath: this.socketPath,
+    const { remote } = this;
+    const send = remote === undefined ? request : requestTls;
+    return send({
+      ...(remote === undefined
+        ? { socketPath: this.socketPath }
+        : { ...remote.tls, host: hostOf(remote.url), port: portOf(remote.url) }),
       // A connection of its own: what is followed for hours holds up nothing else.
       agent: false,
       method,
       path: withQuery(path, query),
       headers: {
-        host: 'podloop',
+        host: remote?.url.host ?? 'podloop',
         accept: 'application/json, */*',
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
+        ...remote?.headers,
       },
       signal,
     });
@@ -184,6 +203,11 @@ export class AgentClient {
     const { code, message } = error as NodeJS.ErrnoException;
     if (signal.aborted) return new Error(message, { cause: error });
     const at = `cannot reach the agent at ${this.socketPath}`;
+    if (this.remote !== undefined && code !== 'ECONNRESET' && code !== 'EPIPE') {
+      const isUntrusted = /CERT|SELF_SIGNED|ISSUER|VERIFY/.test(code ?? '');
+      const remedy = '; name who has signed its certificate with --certificate-authority';
+      return failure(`${at}: ${message}${isUntrusted ? remedy : ''}`);
+    }
     if (code === 'ENOENT' || code === 'ECONNREFUSED') {
       return new AgentAbsent(this.socketPath);
     }
@@ -197,6 +221,15 @@ export class AgentClient {
     }
     return failure(`${at}: ${message}`);
   }
+}
+
+/** Without the brackets of IPv6. */
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
+function portOf({ port }: URL): number {
+  return port === '' ? 443 : Number(port);
 }
 
 /** No agent listens at the socket. */

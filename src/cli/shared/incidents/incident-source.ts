@@ -69,12 +69,28 @@ export class IncidentSource {
 
   /** The recording of its calls, piece by piece. */
   async recording(id: number): Promise<AsyncIterable<Buffer>> {
+    return await this.#file(
+      `/incidents/${id}/recording`,
+      this.#store.recordingOf(id),
+      `recording of incident ${id}`,
+    );
+  }
+
+  /** What was measured meanwhile: one JSON object a line, piece by piece. */
+  async samples(id: number): Promise<AsyncIterable<Buffer>> {
+    return await this.#file(
+      `/incidents/${id}/samples`,
+      this.#store.samplesOf(id),
+      `measurement of incident ${id}`,
+    );
+  }
+
+  async #file(path: string, file: string, what: string): Promise<AsyncIterable<Buffer>> {
     return await this.#ask<AsyncIterable<Buffer>>(
-      async () => this.#client.read(await this.#client.open('GET', `/incidents/${id}/recording`)),
+      async () => this.#client.read(await this.#client.open('GET', path)),
       async () => {
-        const file = this.#store.recordingOf(id);
         const found = await stat(file).catch(() => undefined);
-        if (found === undefined) throw failure(`there is no recording of incident ${id}: ${file} is missing`);
+        if (found === undefined) throw failure(`there is no ${what}: ${file} is missing`);
         return createReadStream(file);
       },
     );

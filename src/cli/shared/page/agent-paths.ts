@@ -16,11 +16,25 @@ const READABLE: readonly RegExp[] = [
   /^\/api\/v1\/(?:nodes|pods|events)$/,
   new RegExp(`^${NAMESPACE}/pods/${NAME}(?:/log)?$`),
 ];
+const EXEC = new RegExp(`^${NAMESPACE}/pods/${NAME}/exec$`);
 /** What it may change where that is allowed. */
 const CHANGEABLE: Readonly<Record<string, RegExp>> = {
   POST: new RegExp(`^${NAMESPACE}/pods/${NAME}/(?:restart|start)$`),
   DELETE: new RegExp(`^${NAMESPACE}/pods/${NAME}$`),
 };
+
+/** Words of a command that a page may run. */
+const MAX_WORDS = 32;
+
+/** The path of a command in a container, for a page that may run one; undefined for what it must not ask for. */
+export function toTerminalPath(url: URL, { prefix }: { readonly prefix: string }): AgentPath | undefined {
+  if (!url.pathname.startsWith(`${prefix}/`)) return undefined;
+  const path = url.pathname.slice(prefix.length);
+  const container = url.searchParams.get('container') ?? '';
+  const command = url.searchParams.getAll('command');
+  if (!EXEC.test(path) || command.length === 0 || command.length > MAX_WORDS) return undefined;
+  return { path, query: { command, ...(container === '' ? {} : { container }) } };
+}
 
 /** The agent's path behind a prefix of the page's own; undefined for what the page must not ask for. */
 export function toAgentPath(

@@ -14,7 +14,7 @@ export interface PageRequest {
 
 /** What the page has to know before it shows anything. */
 export interface PageFacts {
-  /** Whether pods may be stopped, started and restarted on it. */
+  /** Whether pods may be stopped, started and restarted on it, and terminals opened in them. */
   readonly canWrite: boolean;
   /** Whether it shows a recording, at `/records`, and no agent. */
   readonly isRecorded: boolean;

@@ -19,6 +19,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const FILES: Readonly<Record<string, string>> = {
   '/': 'page.html',
   '/page.js': 'page.js',
+  '/terminal.js': 'terminal.js',
   '/page.css': 'page.css',
   '/icon.svg': 'page.svg',
 };

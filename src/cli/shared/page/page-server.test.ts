@@ -35,7 +35,7 @@ beforeEach(async () => {
   const make = (canWrite: boolean): PageServer =>
     new PageServer({
       ...{ clock, files: new PageFiles(pathToFileURL(`${folder}/`)), version: '9' },
-      content: new AgentContent({ client, canWrite, examine: async () => '{"findings":[]}' }),
+      content: new AgentContent({ client, canWrite, ...FAKES }),
       onRefusedLink: (refusal) => void refused.push(refusal),
     });
   server = make(false);
@@ -53,6 +53,9 @@ afterEach(async () => {
   await agent[Symbol.asyncDispose]();
   await rm(folder, { recursive: true });
 });
+
+/** What other programs answer. */
+const FAKES = { examine: async () => '{"findings":[]}', listImages: async () => '{"images":[]}' };
 
 interface Answered {
   readonly code: number;
@@ -172,6 +175,7 @@ describe('what the page reads', () => {
       '{"version":"9","canWrite":false,"isRecorded":false}',
     );
     expect((await ask('/examination', { headers })).body).toBe('{"findings":[]}');
+    expect((await ask('/images', { headers })).body).toBe('{"images":[]}');
     const yaml = await ask('/agent/api/v1/namespaces/default/pods/web?format=yaml', { headers });
     expect(yaml.body).toContain('kind: Pod\n');
     expect(yaml.headers['content-security-policy']).toBeDefined();

@@ -66,22 +66,26 @@ export class PageStreams {
     try {
       const answer = await this.#client.open('GET', path, { query, signal, limitMs: 60_000 });
       try {
-        for await (const piece of this.#client.read(answer)) await send(page, piece, signal);
+        for await (const piece of this.#client.read(answer)) await sendPiece(page, piece, signal);
       } finally {
         answer.destroy();
       }
       page.close(NORMAL);
     } catch (error) {
-      if (ending.signal.aborted) return;
-      const { code } = error as { readonly code?: unknown };
-      const status = typeof code === 'number' && code >= 400 && code < 600 ? code : 502;
-      page.close(REFUSED + status, cutReason(messageOf(error)));
+      if (!ending.signal.aborted) closePage(page, error);
     }
   }
 }
 
+/** Says to the page why there is nothing, with the status of the agent's answer. */
+export function closePage(page: WebSocket, error: unknown): void {
+  const { code } = error as { readonly code?: unknown };
+  const status = typeof code === 'number' && code >= 400 && code < 600 ? code : 502;
+  page.close(REFUSED + status, cutReason(messageOf(error)));
+}
+
 /** Resolves once the page has taken enough for the next piece. */
-async function send(page: WebSocket, piece: Buffer, signal: AbortSignal): Promise<void> {
+export async function sendPiece(page: WebSocket, piece: Buffer, signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason as Error);
     signal.addEventListener('abort', onAbort, { once: true });
@@ -96,7 +100,8 @@ async function send(page: WebSocket, piece: Buffer, signal: AbortSignal): Promis
   });
 }
 
-function cutReason(message: string): string {
+/** As much of it as the close of a WebSocket can carry. */
+export function cutReason(message: string): string {
   let reason = message;
   while (Buffer.byteLength(reason) > MAX_REASON) reason = reason.slice(0, -1);
   return reason;

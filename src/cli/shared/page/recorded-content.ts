@@ -1,15 +1,15 @@
 import { jsonOf, type PageAnswer } from './answer.js';
 import { type PageContent, type PageFacts, type PageRequest } from './page-content.js';
-import { type RecordedPage } from './recorded-page.js';
+import { type RecordedTimeline } from '#kube/node/recorded-timeline.js';
 
 const RECORDS = '/records';
 
 /** What the page reads of a recording: all of it at once. */
 export class RecordedContent implements PageContent {
   readonly facts: PageFacts = { canWrite: false, isRecorded: true };
-  readonly #page: RecordedPage;
+  readonly #page: RecordedTimeline;
 
-  constructor(page: RecordedPage) {
+  constructor(page: RecordedTimeline) {
     this.#page = page;
   }
 

@@ -56,7 +56,7 @@ it('a recording has its time, and says what is not in it', () => {
 });
 
 it('an incident has its findings among the calls, from when they were so, and a band as long as it lasted', () => {
-  const page = toIncidentPage(INCIDENT, RECORDED);
+  const page = toIncidentPage(INCIDENT, { recorded: RECORDED });
   expect(page.title).toBe('Incident 3 of n1');
   expect(page.entries.map(({ atMs, reason, type }) => [atMs - BEGIN_MS, reason, type])).toEqual([
     [1_000, 'CallFailed', 'Warning'],
@@ -77,7 +77,7 @@ it('an incident has its findings among the calls, from when they were so, and a 
 it('an incident that was cut off, and whose calls are missing, is shown as far as it is known', () => {
   const { endedAt: _endedAt, ...rest } = INCIDENT;
   const cut: Incident = { ...rest, state: 'cut off', lastSeenAt: '2026-01-02T03:02:00.000Z', gaps: [] };
-  const page = toIncidentPage(cut, undefined, 'there is no recording');
+  const page = toIncidentPage(cut, { gap: 'there is no recording' });
   expect(page.notes).toEqual(['Its calls are not shown: there is no recording']);
   expect(page.toMs - BEGIN_MS).toBe(120_000);
   expect(page.bands[0]!.toMs - BEGIN_MS).toBe(120_000);

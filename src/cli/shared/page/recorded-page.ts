@@ -1,31 +1,10 @@
+import {
+  type Measurements,
+  type RecordedEntry,
+  type RecordedTimeline,
+} from '#kube/node/recorded-timeline.js';
 import { type Incident, type IncidentFinding } from '#observe';
-import { type RecordingEvent, type RecordingEvents } from '#proxy/record';
-
-/** A record of the page, as a node's history has it. */
-export interface RecordedEntry extends Omit<RecordingEvent, 'kind'> {
-  /** `<milliseconds>-<number>`. */
-  readonly id: string;
-  readonly kind: RecordingEvent['kind'] | 'finding';
-}
-
-/** Everything that the page shows of a recording or an incident. Times are in milliseconds since the epoch. */
-export interface RecordedPage {
-  readonly title: string;
-  /** What it is of: names and values. */
-  readonly facts: readonly (readonly [string, string])[];
-  /** What is missing, as sentences. */
-  readonly notes: readonly string[];
-  readonly fromMs: number;
-  readonly toMs: number;
-  /** Where it begins to play (default: at the beginning). */
-  readonly atMs?: number;
-  readonly speed?: number;
-  /** Spans of time that are marked: an incident. */
-  readonly bands: readonly { readonly label: string; readonly fromMs: number; readonly toMs: number }[];
-  readonly findings: readonly IncidentFinding[];
-  /** In the order of their times. */
-  readonly entries: readonly RecordedEntry[];
-}
+import { type RecordingEvents } from '#proxy/record';
 
 const ENDS: Readonly<Record<RecordingEvents['end'], readonly string[]>> = {
   stopped: [],
@@ -39,8 +18,8 @@ const ENDS: Readonly<Record<RecordingEvents['end'], readonly string[]>> = {
 export function toRecordingPage(
   name: string,
   recorded: RecordingEvents,
-  { atMs, speed }: Pick<RecordedPage, 'atMs' | 'speed'> = {},
-): RecordedPage {
+  { atMs, speed }: Pick<RecordedTimeline, 'atMs' | 'speed'> = {},
+): RecordedTimeline {
   const { startedAt, durationMs, mode, upstream, events } = recorded;
   const fromMs = Date.parse(startedAt);
   return {
@@ -56,12 +35,20 @@ export function toRecordingPage(
   };
 }
 
-/** The page of an incident with the calls that were recorded of it; `gap` says why there are none. */
+/** What there is of an incident beside its file. */
+export interface IncidentFiles {
+  /** The calls that were recorded of it. */
+  readonly recorded?: RecordingEvents | undefined;
+  /** Why there are none. */
+  readonly gap?: string | undefined;
+  readonly measured?: Measurements | undefined;
+}
+
+/** The page of an incident. */
 export function toIncidentPage(
   incident: Incident,
-  recorded: RecordingEvents | undefined,
-  gap?: string,
-): RecordedPage {
+  { recorded, gap, measured }: IncidentFiles = {},
+): RecordedTimeline {
   const { id, node, state, runtime, beganAt, endedAt, lastSeenAt, recordedFrom, findings } = incident;
   const { recurrences, gaps } = incident;
   const beganAtMs = Date.parse(beganAt);
@@ -89,6 +76,7 @@ export function toIncidentPage(
     ...{ fromMs, toMs, atMs: beganAtMs, findings },
     bands: [{ label: `Incident ${id}`, fromMs: beganAtMs, toMs: Math.max(bandEndMs, beganAtMs) }],
     entries: numbered([...findings.flatMap(toFindingEvents), ...(recorded?.events ?? [])]),
+    ...(measured === undefined ? {} : { measured }),
   };
 }
 

@@ -7,10 +7,10 @@ import { brotliCompressSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { PageFiles } from './page-files.js';
 import { toStandalonePage } from './standalone-page.js';
-import { type RecordedPage } from './recorded-page.js';
+import { type RecordedTimeline } from '#kube/node/recorded-timeline.js';
 
 const HOSTILE = '</script><script>alert(1)</script><!--';
-const PAGE: RecordedPage = {
+const PAGE: RecordedTimeline = {
   ...{ title: `Incident 3 of ${HOSTILE}`, facts: [], notes: [HOSTILE], fromMs: 1, toMs: 2, bands: [] },
   ...{ findings: [], entries: [] },
 };

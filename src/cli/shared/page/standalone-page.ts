@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { PageFiles } from './page-files.js';
-import { type RecordedPage } from './recorded-page.js';
+import { type RecordedTimeline } from '#kube/node/recorded-timeline.js';
 
 /** The id of the element with the records, as `src/web/data/recorded-feed.ts` finds it. */
 const RECORDS = 'podloop-records';
@@ -11,7 +11,7 @@ const RECORDS = 'podloop-records';
  *
  * `files` are those of the page (default: the ones beside the program).
  */
-export async function toStandalonePage(page: RecordedPage, files = new PageFiles()): Promise<string> {
+export async function toStandalonePage(page: RecordedTimeline, files = new PageFiles()): Promise<string> {
   const [script, style] = await Promise.all([
     files.readText('/page.js').then(escapeScript),
     files.readText('/page.css').then(escapeStyle),

@@ -13,6 +13,10 @@ export interface CommandTarget {
   readonly path: string;
   readonly query: Query;
   readonly choice: StreamChoice;
+  /** Of the request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Ends the wait for the connection. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -21,21 +25,26 @@ export interface CommandTarget {
  * It uses WebSocket if the runtime supports the protocol that signals the end of standard input, else SPDY.
  */
 export async function connectCommand(client: AgentClient, target: CommandTarget): Promise<CommandConnection> {
-  const { choice } = target;
+  const { choice, headers = {} } = target;
+  const signal =
+    target.signal === undefined ? client.signal : AbortSignal.any([client.signal, target.signal]);
   const query: Query = { ...target.query, ...choice };
   const path = withQuery(target.path, query);
-  const answer = await openWebSocket(client.socketPath, path, client.signal).catch(() => undefined);
+  const answer = await openWebSocket(client, path, { signal, headers }).catch(() => undefined);
   // The code below reports a server that cannot be reached.
   if (answer !== undefined) {
     if ('socket' in answer) return openWebSocketCommand(answer.socket, choice);
     if (readStatus(answer.refused) !== undefined) throw toApiError(answer.code, answer.refused);
   }
-  const headers = {
-    connection: 'Upgrade',
-    upgrade: 'SPDY/3.1',
-    'x-stream-protocol-version': SPDY_COMMAND_PROTOCOL,
-  };
-  const upgrade = await client.upgrade('POST', target.path, { query, headers });
+  const upgrade = await client.upgrade('POST', target.path, {
+    ...{ query, signal },
+    headers: {
+      ...headers,
+      connection: 'Upgrade',
+      upgrade: 'SPDY/3.1',
+      'x-stream-protocol-version': SPDY_COMMAND_PROTOCOL,
+    },
+  });
   if ('refused' in upgrade) throw toApiError(upgrade.code, upgrade.refused);
   const protocol = upgrade.answer.headers['x-stream-protocol-version'];
   if (protocol !== undefined && protocol !== SPDY_COMMAND_PROTOCOL) {

@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { Writable } from 'node:stream';
 import { type RawData, WebSocket } from 'ws';
 import { Inlet } from '#base/wire/spdy/inlet.js';
+import { type AgentClient } from '../api/agent-client.js';
 import { type CommandConnection, readOutcome, type StreamChoice } from './command-connection.js';
 
 /** The value of Sec-WebSocket-Protocol: the first protocol that can signal the end of standard input. */
@@ -16,16 +17,25 @@ const MESSAGE_BYTES = 32 * 1024;
 export type WebSocketAnswer =
   { readonly socket: WebSocket } | { readonly refused: string; readonly code: number };
 
-/** Asks for a WebSocket over a unix socket. Rejects when the server cannot be reached. */
+/** How a WebSocket is asked for. */
+export interface WebSocketOptions {
+  /** Ends the connection, at any time. */
+  readonly signal: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Asks an agent for a WebSocket. Rejects when it cannot be reached. */
 export function openWebSocket(
-  socketPath: string,
+  { socketPath, remote }: Pick<AgentClient, 'socketPath' | 'remote'>,
   path: string,
-  signal: AbortSignal,
+  { signal, headers = {} }: WebSocketOptions,
 ): Promise<WebSocketAnswer> {
+  const origin = remote === undefined ? 'ws://podloop' : `wss://${remote.url.host}`;
   return new Promise((resolve, reject) => {
-    const socket = new WebSocket(`ws://podloop${path}`, [WEBSOCKET_COMMAND_PROTOCOL], {
-      createConnection: () => connect(socketPath),
+    const socket = new WebSocket(`${origin}${path}`, [WEBSOCKET_COMMAND_PROTOCOL], {
+      ...(remote === undefined ? { createConnection: () => connect(socketPath) } : remote.tls),
       perMessageDeflate: false,
+      headers: { ...headers, ...remote?.headers },
     });
     const onAbort = (): void => socket.terminate();
     signal.addEventListener('abort', onAbort, { once: true });

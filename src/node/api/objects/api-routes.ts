@@ -22,7 +22,12 @@ import { addKubeletStreams } from '../node/kubelet-streams.js';
 import { addNodeRoutes, type NodePorts } from '../node/node-routes.js';
 import { type ContainerLogs } from './pod-log.js';
 import { patchConfigMap, patchPod } from './patch-object.js';
-import { type ActionVerb, type ClientAction, recordAction } from './record-action.js';
+import {
+  type ActionVerb,
+  type ClientAction,
+  recordAction,
+  type RecordActionOptions,
+} from './record-action.js';
 import { type PodTable } from './pod-table.js';
 import { addReadingRoutes } from './reading-routes.js';
 import {
@@ -85,11 +90,17 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   const router = new ApiRouter();
   const { listPods: list, readLog, findPod, getPod } = addReadingRoutes(router, ports);
   for (const [path, body] of Object.entries(DISCOVERY)) router.answer('GET', path, () => jsonAnswer(body));
-  const recorded = (verb: ActionVerb, handler: ApiHandler): ApiHandler =>
-    recordAction(handler, { verb, findPod, record: ports.recordAction });
-  const stop = recorded('stop', deletePod({ table, findPod, stop: ports.stopPod }));
-  const restart = recorded('restart', restartPod({ table, findPod, restart: ports.restartPod }));
-  const start = recorded('start', startPod(ports.node().name, ports.stopped));
+  const recording = (verb: ActionVerb): RecordActionOptions => ({
+    verb,
+    findPod,
+    record: ports.recordAction,
+  });
+  const stop = recordAction(deletePod({ table, findPod, stop: ports.stopPod }), recording('stop'));
+  const restart = recordAction(
+    restartPod({ table, findPod, restart: ports.restartPod }),
+    recording('restart'),
+  );
+  const start = recordAction(startPod(ports.node().name, ports.stopped), recording('start'));
   router.answer('DELETE', `${PODS}/:name`, stop);
   router.answer('POST', `${PODS}/:name/restart`, restart);
   router.answer('POST', `${PODS}/:name/start`, start);
@@ -128,7 +139,7 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   const findKubeletPod = kubeletPodFinder(findPod);
   addNodeRoutes(router, ports, { listPods: list, readLog, findPod: findKubeletPod });
   const streaming = { streams: ports.streams, findPod };
-  const exec = execInContainer(streaming);
+  const exec = recordAction(execInContainer(streaming), recording('exec'));
   const attach = attachToContainer(streaming);
   const portForward = forwardPorts(streaming);
   router.upgrade(`${PODS}/:name/exec`, exec);

@@ -15,7 +15,10 @@ async function ask(verb: ClientAction['verb'], headers: object, fails = false): 
     },
     { verb, findPod, record: (action) => void recorded.push(action) },
   );
-  const request = { headers, params: { namespace: 'default', name: 'web' } } as unknown as ApiRequest;
+  const request = {
+    ...{ headers, params: { namespace: 'default', name: 'web' } },
+    query: new URLSearchParams('container=main&command=echo&command=s3cret'),
+  } as unknown as ApiRequest;
   if (fails) await expect(Promise.resolve(handler(request))).rejects.toThrow('refused');
   else await handler(request);
   return recorded;
@@ -26,6 +29,13 @@ it('records what a client has changed that says who it is', async () => {
   const about = { client: 'web', namespace: 'default' };
   expect(await ask('restart', headers)).toEqual([{ verb: 'restart', ...about, name: 'web-n1', uid: 'u1' }]);
   expect(await ask('start', headers)).toEqual([{ verb: 'start', ...about, name: 'web' }]);
+});
+
+it('records in which container a command was run, and none of its words', async () => {
+  const about = { client: 'web', namespace: 'default', name: 'web-n1', uid: 'u1' };
+  expect(await ask('exec', { 'podloop-client': 'web' })).toEqual([
+    { verb: 'exec', ...about, container: 'main' },
+  ]);
 });
 
 it('records nothing that was refused, or of clients that do not say who they are', async () => {

@@ -1,10 +1,10 @@
-import { type ApiHandler, type ApiRequest } from '../http/api-request.js';
+import { type ApiRequest } from '../http/api-request.js';
 import { type PodRow } from './pod-table.js';
 
 /** What a client has asked for. */
-export type ActionVerb = 'stop' | 'start' | 'restart';
+export type ActionVerb = 'stop' | 'start' | 'restart' | 'exec';
 
-/** A change of a pod that a client has asked for, and that was accepted. */
+/** A change of a pod, or a command in it, that a client has asked for, and that was accepted. */
 export interface ClientAction {
   readonly verb: ActionVerb;
   /** As it calls itself, such as `web`. */
@@ -13,6 +13,8 @@ export interface ClientAction {
   readonly name: string;
   /** Absent for a pod that did not run. */
   readonly uid?: string;
+  /** Where a command runs; absent for a pod's only container. */
+  readonly container?: string;
 }
 
 /** The header in which a client says who it is, for the history. */
@@ -26,11 +28,14 @@ export interface RecordActionOptions {
   readonly record: ((action: ClientAction) => void) | undefined;
 }
 
-/** The handler, whose changes are recorded for clients that say who they are. */
-export function recordAction(
-  handler: ApiHandler,
+/**
+ * The handler, whose changes are recorded for clients that say who they are. Of a command the history has where it ran; the
+ * words of one may be secret.
+ */
+export function recordAction<Answer>(
+  handler: (request: ApiRequest) => Answer | Promise<Answer>,
   { verb, findPod, record }: RecordActionOptions,
-): ApiHandler {
+): (request: ApiRequest) => Promise<Answer> {
   return async (request) => {
     const client = request.headers[CLIENT_HEADER];
     if (record === undefined || typeof client !== 'string' || !CLIENT_NAME.test(client))
@@ -39,7 +44,12 @@ export function recordAction(
     const pod = verb === 'start' ? undefined : findPod(request).served.pod.metadata;
     const { namespace = '', name = '' } = pod ?? request.params;
     const answer = await handler(request);
-    record({ ...{ verb, client, namespace, name }, ...(pod === undefined ? {} : { uid: pod.uid }) });
+    const container = verb === 'exec' ? request.query.get('container') : null;
+    record({
+      ...{ verb, client, namespace, name },
+      ...(pod === undefined ? {} : { uid: pod.uid }),
+      ...(container === null || container === '' ? {} : { container }),
+    });
     return answer;
   };
 }

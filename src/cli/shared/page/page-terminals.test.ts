@@ -1,0 +1,154 @@
+import { once } from 'node:events';
+import { pathToFileURL } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { FakeAgentServer } from '#support/fakes/fake-agent-server.js';
+import { untilTrue } from '#support/until-true.js';
+import { FakeClock } from '#testing/fake-clock.js';
+import { AgentClient } from '../api/agent-client.js';
+import { AgentContent } from './agent-content.js';
+import { PageFiles } from './page-files.js';
+import { PageServer } from './page-server.js';
+
+const EXEC = '/api/v1/namespaces/default/pods/web/exec';
+const SUCCESS = JSON.stringify({ metadata: {}, status: 'Success' });
+
+let agent: FakeAgentServer;
+let server: PageServer;
+let ending: AbortController;
+let origin: string;
+/** The container's side of each command that was started. */
+let commands: WebSocket[];
+
+async function start(canWrite: boolean): Promise<void> {
+  const clock = new FakeClock();
+  const client = new AgentClient({ socketPath: agent.socketPath, clock, signal: ending.signal });
+  server = new PageServer({
+    ...{ clock, files: new PageFiles(pathToFileURL('/nowhere/')), version: '9' },
+    content: new AgentContent({ client, canWrite, examine: async () => '{}', listImages: async () => '{}' }),
+    onRefusedLink: () => undefined,
+  });
+  origin = `http://127.0.0.1:${await server.listen(0)}`;
+}
+
+beforeEach(async () => {
+  agent = await FakeAgentServer.start();
+  ending = new AbortController();
+  commands = [];
+  agent.onSocket(EXEC, (socket) => void commands.push(socket));
+});
+
+afterEach(async () => {
+  ending.abort();
+  await server[Symbol.asyncDispose]();
+  await agent[Symbol.asyncDispose]();
+});
+
+async function signIn(): Promise<{ cookie: string; token: string }> {
+  const key = server.makeLink().split('#key=')[1]!;
+  const opened = await fetch(`${origin}/session`, {
+    ...{ method: 'POST', headers: { origin }, body: JSON.stringify({ key }) },
+  });
+  const { token } = (await opened.json()) as { token: string };
+  return { cookie: opened.headers.get('set-cookie')!.split(';')[0]!, token };
+}
+
+interface Terminal {
+  readonly socket: WebSocket;
+  printed: string;
+  readonly closed: Promise<{ code: number; reason: string }>;
+}
+
+async function open(query = 'command=sh&container=main'): Promise<Terminal | number> {
+  const { cookie, token } = await signIn();
+  const socket = new WebSocket(
+    `${origin.replace('http', 'ws')}/terminal${EXEC}?${query}`,
+    ['podloop.v1', `podloop.token.${token}`],
+    { headers: { cookie, origin } },
+  );
+  const closed = new Promise<{ code: number; reason: string }>((resolve) =>
+    socket.on('close', (code, reason) => resolve({ code, reason: reason.toString() })),
+  );
+  const terminal: Terminal = { socket, printed: '', closed };
+  socket.on('message', (data: Buffer) => (terminal.printed += data.toString()));
+  socket.on('error', () => undefined);
+  const refused = new Promise<number>((resolve) =>
+    socket.on('unexpected-response', (_, answer) => {
+      resolve(answer.statusCode ?? 0);
+      socket.terminate();
+    }),
+  );
+  return await Promise.race([once(socket, 'open').then(() => terminal), refused]);
+}
+
+const typed = (text: string): Buffer => Buffer.concat([Buffer.of(0), Buffer.from(text)]);
+const sized = (columns: unknown, rows: unknown): Buffer =>
+  Buffer.concat([Buffer.of(1), Buffer.from(JSON.stringify({ columns, rows }))]);
+
+describe('a terminal of the page with --write', () => {
+  beforeEach(() => start(true));
+
+  it('hands on what is typed, its size, and what the command prints, up to how it ended', async () => {
+    const terminal = (await open()) as Terminal;
+    terminal.socket.send(sized(80, 24));
+    terminal.socket.send(typed('date\r'));
+    await untilTrue(() => commands.length === 1);
+    const [command] = commands as [WebSocket];
+    const got: string[] = [];
+    command.on('message', (data: Buffer) => got.push(data.toString('latin1')));
+    await untilTrue(() => got.length === 2);
+    expect(got).toEqual(['\u0004{"Width":80,"Height":24}', '\u0000date\r']);
+    command.send(Buffer.concat([Buffer.of(1), Buffer.from('Monday\r\n')]));
+    await untilTrue(() => terminal.printed === 'Monday\r\n');
+    command.send(Buffer.concat([Buffer.of(3), Buffer.from(SUCCESS)]));
+    expect(await terminal.closed).toEqual({ code: 1000, reason: 'The command has ended with exit code 0.' });
+    expect(agent.requests.at(-1)?.query).toMatchObject({ command: 'sh', container: 'main', tty: 'true' });
+  });
+
+  it('ends when the pod does, and the command when the page is left', async () => {
+    const first = (await open()) as Terminal;
+    await untilTrue(() => commands.length === 1);
+    commands[0]!.terminate();
+    expect(await first.closed).toMatchObject({
+      code: 1000,
+      reason: expect.stringContaining('ended') as string,
+    });
+    const second = (await open()) as Terminal;
+    await untilTrue(() => commands.length === 2);
+    const left = once(commands[1]!, 'close');
+    second.socket.close();
+    await left;
+  });
+
+  it('takes no size that makes no sense, and closes with why there is no command', async () => {
+    const terminal = (await open()) as Terminal;
+    await untilTrue(() => commands.length === 1);
+    const got: string[] = [];
+    commands[0]!.on('message', (data: Buffer) => got.push(data.toString('latin1')));
+    for (const [columns, rows] of [
+      [0, 24],
+      [80, 1e9],
+      ['80', 24],
+    ])
+      terminal.socket.send(sized(columns, rows));
+    terminal.socket.send(typed('x'));
+    await untilTrue(() => got.length > 0);
+    expect(got).toEqual(['\u0000x']);
+  });
+
+  it('is for one command of a pod, and for so many at a time', async () => {
+    expect(await open('container=main')).toBe(404);
+    const many: (Terminal | number)[] = [];
+    for (let count = 0; count < 9; count++) many.push(await open());
+    expect(await (many.at(-1) as Terminal).closed).toMatchObject({ code: 1013 });
+  });
+});
+
+describe('a terminal of the page', () => {
+  beforeEach(() => start(false));
+
+  it('is not there without --write', async () => {
+    expect(await open()).toBe(404);
+    expect(commands).toEqual([]);
+  });
+});

@@ -1,0 +1,144 @@
+import { type IncomingMessage } from 'node:http';
+import { type Duplex } from 'node:stream';
+import { type RawData, type WebSocket, WebSocketServer } from 'ws';
+import { parseJsonObject } from '#base/text/parse-json-object.js';
+import { type AgentClient } from '../api/agent-client.js';
+import { type CommandConnection, type CommandOutcome } from '../streaming/command-connection.js';
+import { connectCommand } from '../streaming/connect-command.js';
+import { type AgentPath } from './agent-paths.js';
+import { STREAM_PROTOCOL } from './page-access.js';
+import { closePage, cutReason, sendPiece } from './page-streams.js';
+
+/** Terminals of all pages together. */
+const MAX_TERMINALS = 8;
+/** What somebody pastes comes in pieces of this size. */
+const MAX_MESSAGE_BYTES = 64 * 1_024;
+/** Of what the command has not read yet. */
+const MAX_WAITING_INPUT = 1 << 20;
+const MAX_CELLS = 1_000;
+const TRY_AGAIN = 1013;
+const GOING_AWAY = 1001;
+const TOO_MUCH = 1009;
+const NORMAL = 1000;
+/** The first byte of a message of the page: what was typed, or the size of the terminal as JSON. */
+const Kind = { input: 0, size: 1 } as const;
+
+/**
+ * Terminals in containers, for pages that may change something: what is typed goes to the command, what it prints comes
+ * back as it is.
+ *
+ * The connection ends when the command does, when its container or pod ends, and when the page is left.
+ */
+export class PageTerminals {
+  readonly #client: AgentClient;
+  readonly #server = new WebSocketServer({
+    ...{ noServer: true, perMessageDeflate: false, maxPayload: MAX_MESSAGE_BYTES },
+    handleProtocols: (protocols) => (protocols.has(STREAM_PROTOCOL) ? STREAM_PROTOCOL : false),
+  });
+  readonly #sockets = new Set<WebSocket>();
+
+  constructor(client: AgentClient) {
+    this.#client = client;
+  }
+
+  /** Runs the command of a path with a terminal until one of both ends it. */
+  accept(request: IncomingMessage, socket: Duplex, head: Buffer, path: AgentPath): void {
+    this.#server.handleUpgrade(request, socket, head, (page) => {
+      if (this.#sockets.size >= MAX_TERMINALS) {
+        page.close(TRY_AGAIN, 'There are too many terminals; close others.');
+        return;
+      }
+      this.#sockets.add(page);
+      page.once('close', () => this.#sockets.delete(page));
+      page.on('error', () => page.terminate());
+      void this.#run(page, path);
+    });
+  }
+
+  /** Ends all of them. */
+  close(): void {
+    for (const page of this.#sockets) {
+      page.close(GOING_AWAY);
+      page.terminate();
+    }
+  }
+
+  async #run(page: WebSocket, target: AgentPath): Promise<void> {
+    const ending = new AbortController();
+    const { signal } = ending;
+    page.once('close', () => ending.abort(new Error('the page is closed')));
+    const connected = takeInput(page);
+    const choice = { stdin: true, stdout: true, stderr: false, tty: true };
+    try {
+      const command = await connectCommand(this.#client, {
+        ...{ ...target, choice, signal },
+        // For the history of the node.
+        headers: { 'podloop-client': 'web' },
+      });
+      signal.addEventListener('abort', () => command.destroy(), { once: true });
+      if (signal.aborted) command.destroy();
+      connected(command);
+      for await (const piece of command.stdout!) await sendPiece(page, piece as Buffer, signal);
+      page.close(NORMAL, cutReason(describeOutcome(await command.outcome)));
+    } catch (error) {
+      if (!signal.aborted) closePage(page, error);
+    } finally {
+      ending.abort();
+    }
+  }
+}
+
+/** Hands on what the page sends, once the returned function has got the command; until then it waits here. */
+function takeInput(page: WebSocket): (command: CommandConnection) => void {
+  const early: Buffer[] = [];
+  let earlyBytes = 0;
+  let command: CommandConnection | undefined;
+  page.on('message', (data) => {
+    // A page that was refused may go on to send.
+    if (page.readyState !== page.OPEN) return;
+    const message = toBuffer(data);
+    if (command !== undefined) handOn(page, command, message);
+    else if ((earlyBytes += message.length) > MAX_WAITING_INPUT) refuseInput(page);
+    else early.push(message);
+  });
+  return (connected) => {
+    command = connected;
+    connected.stdin!.on('error', () => undefined);
+    for (const message of early.splice(0)) handOn(page, connected, message);
+  };
+}
+
+function handOn(page: WebSocket, command: CommandConnection, message: Buffer): void {
+  const stdin = command.stdin!;
+  const rest = message.subarray(1);
+  if (message[0] === Kind.input) {
+    stdin.write(rest);
+    // Not paused: that would hide that the page was left.
+    if (stdin.writableLength > MAX_WAITING_INPUT) refuseInput(page);
+  } else if (message[0] === Kind.size) {
+    const size = readSize(rest.toString());
+    if (size !== undefined) command.resize(size);
+  }
+}
+
+function refuseInput(page: WebSocket): void {
+  page.close(TOO_MUCH, 'The command does not read what is typed.');
+}
+
+function readSize(text: string): { columns: number; rows: number } | undefined {
+  const { columns, rows } = parseJsonObject(text) ?? {};
+  const isSize = (value: unknown): value is number =>
+    Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MAX_CELLS;
+  return isSize(columns) && isSize(rows) ? { columns, rows } : undefined;
+}
+
+function describeOutcome(outcome: CommandOutcome | undefined): string {
+  if (outcome === undefined) return 'The connection to the container has ended.';
+  if (outcome.kind === 'exited') return `The command has ended with exit code ${outcome.code}.`;
+  return `The command has ended: ${outcome.message}`;
+}
+
+function toBuffer(data: RawData): Buffer {
+  if (Buffer.isBuffer(data)) return data;
+  return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
+}
