@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { findBrowser } from '#support/clients/find-browser.js';
 import { isBuildOutOfDate } from '../test/build-state.js';
 import { findClusterBinaries } from '../test/cluster/harness/cluster-binaries.js';
 import { findInstaller, type InstalledFile, type Release } from '../test/containerd/harness/installed.js';
@@ -77,6 +78,7 @@ const CHECKS: Readonly<
     existsSync(installedFile())
       ? undefined
       : 'no containerd: run `node scripts/containerd/install.mjs` as root',
+  browser: () => (findBrowser() === undefined ? 'no Chromium: install the package chromium' : undefined),
   'control plane': (environment) => {
     const found = findClusterBinaries({ ...environment });
     if ('missing' in found) return `no control plane: ${found.missing}`;

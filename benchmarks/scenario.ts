@@ -26,7 +26,7 @@ export interface Setting {
 }
 
 /** What must be there for a scenario to run; `build` is the built program, as users run it. */
-export type Need = 'root' | 'build' | 'containerd' | 'kubelet' | 'control plane';
+export type Need = 'root' | 'build' | 'containerd' | 'kubelet' | 'control plane' | 'browser';
 
 /** What a long scenario has found so far, part by part: it goes on from there when it was interrupted. */
 export interface FoundParts {

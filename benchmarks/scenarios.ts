@@ -15,6 +15,7 @@ import { OBSERVE } from './observe/observe-scenario.js';
 import { PULL } from './pull/pull-scenario.js';
 import { RELAY } from './relay/relay-scenario.js';
 import { RELIST } from './relist/relist-scenario.js';
+import { WEB } from './web/web-scenario.js';
 import { type Scenario } from './scenario.js';
 
 /** All of them, in the order of the page. */
@@ -30,6 +31,7 @@ export const SCENARIOS: readonly Scenario[] = [
   RELAY,
   FORWARD,
   PULL,
+  WEB,
   KUBELET,
   KUBELET_MASS,
   KUBELET_HUNG,
