@@ -88,7 +88,7 @@ describe('an image of a registry that was pulled a moment before a loss of power
     expect(store.find(image)).toBeDefined();
     expect(await readFromContainer()).toBe(CONTENT);
     expect(said('info')).toEqual([expect.stringContaining('Unpacking an image again')]);
-    expect(await readdir(at('temporary'))).toEqual([]);
+    await expect.poll(() => readdir(at('temporary'))).toEqual([]);
   });
 
   it('is unpacked again only once where it is pulled and used at the same time', async () => {

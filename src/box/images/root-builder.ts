@@ -97,6 +97,7 @@ export class RootBuilder {
     const path = join(folder, name);
     const made = await this.#place(entry, path);
     this.#fresh.add(path);
+    if (entry.kind === 'folder') this.#paths.note([...parts, name], path);
     if (made) await this.#writer.setFacts(path, entry);
     await this.#writer.addAttributes(entry, path);
   }
@@ -109,6 +110,8 @@ export class RootBuilder {
       if (made !== undefined) return made;
     }
     const old = await lstat(path).catch(ignoreAbsence);
+    // What is still written of it is not to be written to what takes its place.
+    if (old !== undefined) await this.#writer.settle();
     // Check the target of a hard link before anything is removed.
     const keeps = entry.kind === 'link' || (entry.kind === 'folder' && old?.isDirectory() === true);
     if (old !== undefined && !keeps) await this.#remove(path, old);

@@ -14,8 +14,10 @@ const MAX_CACHED = 50_000;
 export class RootPaths {
   readonly #root: string;
   readonly #isFresh: (path: string) => boolean;
-  /** Real paths by the parts as they were asked for; of folders only. */
-  readonly #known = new Map<string, string>();
+  /** Real paths by the parts as they were asked for, of folders only: found to be filled, … */
+  readonly #made = new Map<string, string>();
+  /** … and found as they are, which may be through a link that would have to give way to a folder. */
+  readonly #found = new Map<string, string>();
 
   /** `isFresh` says of a path whether the layer at hand has brought it. */
   constructor(root: string, isFresh: (path: string) => boolean) {
@@ -25,7 +27,13 @@ export class RootPaths {
 
   /** Forgets what was found: to be called after a folder or a link was removed, and before each layer. */
   forget(): void {
-    this.#known.clear();
+    this.#made.clear();
+    this.#found.clear();
+  }
+
+  /** Notes a folder that was just made: `parts` lead to no link. */
+  note(parts: readonly string[], path: string): void {
+    if (this.#made.size < MAX_CACHED) this.#made.set(parts.join('/'), path);
   }
 
   /**
@@ -37,17 +45,28 @@ export class RootPaths {
    */
   async findFolder(parts: readonly string[], { make }: { make: boolean }): Promise<string | undefined> {
     const key = parts.join('/');
-    const known = this.#known.get(key);
+    const known = this.#made.get(key) ?? (make ? undefined : this.#found.get(key));
     if (known !== undefined) return known;
     const found = await this.#walk(parts, make);
-    if (found !== undefined && this.#known.size < MAX_CACHED) this.#known.set(key, found);
+    const cache = make ? this.#made : this.#found;
+    if (found !== undefined && cache.size < MAX_CACHED) cache.set(key, found);
     return found;
   }
 
+  /** The longest beginning of the parts that is known. */
+  #findKnown(parts: readonly string[]): { readonly path: string; readonly length: number } {
+    for (let length = parts.length - 1; length > 0; length--) {
+      const path = this.#made.get(parts.slice(0, length).join('/'));
+      if (path !== undefined) return { path, length };
+    }
+    return { path: this.#root, length: 0 };
+  }
+
   async #walk(parts: readonly string[], make: boolean): Promise<string | undefined> {
-    const left = [...parts].reverse();
+    const { path: known, length } = this.#findKnown(parts);
+    const left = parts.slice(length).reverse();
     // The real parts so far: never a link among them, never a `..`.
-    let at: string[] = [];
+    let at = splitPath(known.slice(this.#root.length));
     let links = 0;
     for (let part = left.pop(); part !== undefined; part = left.pop()) {
       if (part === '..') {

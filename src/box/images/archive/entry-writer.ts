@@ -26,15 +26,16 @@ export interface UnpackReport {
   readonly attributes: number;
 }
 
-/** Larger files are written as they are read; of smaller ones a few are written beside what is read next. */
+/** Larger files are written as they are read. */
 const MAX_BEHIND_BYTES = 1024 * 1024;
 const MAX_BEHIND = 8;
 
 /**
  * Writes the entries of layers at places that were found for them, as the image has them.
  *
- * A file is there under its name when {@link writeFile} resolves. What it holds may still be written: {@link settle} waits
- * for that.
+ * What is made is there under its name when the call resolves. Its content, owner, mode and times may still be written,
+ * beside what is read next: each of these calls waits for a thread, and together they wait once. {@link settle} waits for
+ * all that; before something is put in the place of something else, too.
  */
 export class EntryWriter {
   readonly #root: string;
@@ -63,7 +64,7 @@ export class EntryWriter {
 
   /** Makes a new file, with its facts. Rejects with the failure of an earlier one, too. */
   async writeFile(entry: TarEntry, path: string): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure.error;
+    this.#assertNoFailure();
     const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
     const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
     // Attributes are set by path, when the file is whole.
@@ -78,19 +79,28 @@ export class EntryWriter {
       await file.close();
       throw error;
     }
-    const write = this.#fill(file, entry, pieces)
-      .catch((error: unknown) => {
-        this.#failure ??= { error: explainEntry(error, entry) };
-      })
-      .finally(() => this.#behind.delete(write));
-    this.#behind.add(write);
-    if (this.#behind.size >= MAX_BEHIND) await Promise.race(this.#behind);
+    await this.#goOnBehind(entry, this.#fill(file, entry, pieces));
   }
 
   /** Resolves once no file is being written any more. Rejects where one of them could not be. */
   async settle(): Promise<void> {
     await Promise.all(this.#behind);
+    this.#assertNoFailure();
+  }
+
+  #assertNoFailure(): void {
     if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  /** Waits only where there is much under way. */
+  async #goOnBehind(entry: TarEntry, work: Promise<void>): Promise<void> {
+    const settled = work
+      .catch((error: unknown) => {
+        this.#failure ??= { error: explainEntry(error, entry) };
+      })
+      .finally(() => this.#behind.delete(settled));
+    this.#behind.add(settled);
+    if (this.#behind.size >= MAX_BEHIND) await Promise.race(this.#behind);
   }
 
   async #fill(
@@ -123,6 +133,15 @@ export class EntryWriter {
 
   /** Owner, mode and time of what is no file: those have theirs from {@link writeFile}. */
   async setFacts(path: string, entry: TarEntry): Promise<void> {
+    this.#assertNoFailure();
+    if (entry.kind === 'folder') {
+      this.folderTimes.set(path, toTime(entry));
+      this.#inheritsGroups ||= (entry.mode & 0o2000) !== 0;
+    }
+    await this.#goOnBehind(entry, this.#setFacts(path, entry));
+  }
+
+  async #setFacts(path: string, entry: TarEntry): Promise<void> {
     const mtime = toTime(entry);
     if (this.#needsOwner(entry)) await lchown(path, entry.uid, entry.gid);
     if (entry.kind === 'symlink') {
@@ -131,10 +150,7 @@ export class EntryWriter {
     }
     // After the owner: a new owner takes the setgid bit away.
     await chmod(path, toMode(entry, this.#privileged));
-    if (entry.kind === 'folder') {
-      this.folderTimes.set(path, mtime);
-      this.#inheritsGroups ||= (entry.mode & 0o2000) !== 0;
-    } else await utimes(path, mtime, mtime);
+    if (entry.kind !== 'folder') await utimes(path, mtime, mtime);
   }
 
   /** Sets what can be set of the extended attributes: the last thing to do with an entry. */

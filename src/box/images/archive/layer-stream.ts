@@ -36,6 +36,8 @@ const OTHERS: readonly (readonly [Buffer, string])[] = [
 ];
 const MAGIC_BYTES = 512;
 const PIECE = 256 * 1024;
+/** Goes on in a thread while what came of it is written. */
+const GUNZIP = { chunkSize: PIECE, readableHighWaterMark: 4 * PIECE };
 
 /**
  * The entries of a layer. What is stored and what comes out of it are both held against their digests: after the last
@@ -143,7 +145,7 @@ async function* decode(
 }
 
 function makeDecoder(first: Buffer, what: string): Transform | undefined {
-  if (first.subarray(0, 2).equals(GZIP)) return zlib.createGunzip({ chunkSize: PIECE });
+  if (first.subarray(0, 2).equals(GZIP)) return zlib.createGunzip(GUNZIP);
   if (!first.subarray(0, 4).equals(ZSTD)) return undefined;
   if (windowOf(first) > MAX_WINDOW_BYTES)
     throw refused(`${what} cannot be decompressed: it wants more than 128 MiB of memory for that`);
