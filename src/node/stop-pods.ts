@@ -13,7 +13,7 @@ export interface StopPodsOptions {
 }
 
 const LOOK_MS = 200;
-/** How long the clean-up of pods may take beyond their grace period, in milliseconds. */
+/** How long it may take beyond the grace period of pods until a next one has ended or is cleaned up, in milliseconds. */
 const STOP_LIMIT_MS = 30_000;
 
 /**
@@ -21,12 +21,12 @@ const STOP_LIMIT_MS = 30_000;
  * never read.
  *
  * Uses the usual way of ending pods. Returns false when some are left after their grace period and half a
- * minute; the log names those.
+ * minute in which none has gone any further; the log names those.
  */
 export async function stopPods({ parts, clock, logger }: StopPodsOptions): Promise<boolean> {
   const { desired, handlers, workers, paths, ownUids, beginDrain } = parts;
-  const hasFolders = async (): Promise<boolean> => (await readdir(paths.podsDir).catch(() => [])).length > 0;
   const startedMs = clock.monotonicMs();
+  let [fewest, progressedMs] = [Infinity, startedMs];
   const ending = new Set<string>();
   let longestGraceMs = 0;
   beginDrain();
@@ -36,13 +36,16 @@ export async function stopPods({ parts, clock, logger }: StopPodsOptions): Promi
     pods.forEach(({ metadata }) => ending.add(metadata.uid));
     longestGraceMs = Math.max(longestGraceMs, ...pods.map((pod) => graceSecondsOf(pod) * 1_000));
     handlers.handlePodRemoves(pods);
-    const isWorkedOn = [...ending].some((uid) => workers.isKnown(uid) && !workers.isFinished(uid));
+    const workedOn = [...ending].filter((uid) => workers.isKnown(uid) && !workers.isFinished(uid));
     const left = ownUids();
-    if (!isWorkedOn && left.length === 0 && !(await hasFolders())) return true;
+    const folders = await readdir(paths.podsDir).catch(() => []);
+    if (workedOn.length === 0 && left.length === 0 && folders.length === 0) return true;
+    const count = workedOn.length + left.length + folders.length;
+    if (count < fewest) [fewest, progressedMs] = [count, clock.monotonicMs()];
     // Pods that only the runtime knows have the default grace period.
     if (left.some((uid) => !ending.has(uid)))
       longestGraceMs = Math.max(longestGraceMs, DEFAULT_GRACE_SECONDS * 1_000);
-    if (clock.monotonicMs() > startedMs + longestGraceMs + STOP_LIMIT_MS) {
+    if (clock.monotonicMs() > Math.max(startedMs + longestGraceMs, progressedMs) + STOP_LIMIT_MS) {
       logger.error('Pods did not end in time, what is left of them stays', undefined, { pods: left });
       return false;
     }

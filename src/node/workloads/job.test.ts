@@ -83,10 +83,12 @@ describe('a Job', () => {
     await node.settle();
     await node.gone();
     expect(conditions()).toEqual(['Failed BackoffLimitExceeded']);
+    expect(countPods(root()).failed).toBe(1);
   });
 
-  it('is over at its deadline, with what still runs', async () => {
-    await node.apply(jobOf({ activeDeadlineSeconds: 60 }));
+  it('is over at its deadline, and what still ran has failed', async () => {
+    await node.apply(jobOf({ activeDeadlineSeconds: 60, completions: 2, parallelism: 2 }));
+    await node.apply(jobOf({ activeDeadlineSeconds: 60, completions: 2, parallelism: 1 }));
     await node.pass(59);
     expect(running()).toHaveLength(1);
     await node.pass(1);
@@ -94,6 +96,8 @@ describe('a Job', () => {
     expect(isFinished(root())).toBe(false);
     await node.gone();
     expect(conditions()).toEqual(['Failed DeadlineExceeded']);
+    // The other one was one too many.
+    expect(countPods(root()).failed).toBe(1);
   });
 
   it('gives each pod an index where it is indexed, and a failed one again', async () => {
@@ -193,17 +197,22 @@ describe('a Job', () => {
             else if (pod !== undefined && 'isGood' in each) pod.end = each.isGood ? 'Succeeded' : 'Failed';
             else if (pod !== undefined) pod.isStopped = true;
             await lab.gone();
+            // And those that the Job has ended at that.
+            await lab.gone();
             const [{ root: record }] = lab.trees as [(typeof lab.trees)[0]];
             const all = [...lab.all.values()];
             const good = all.filter(({ end }) => end === 'Succeeded').length;
             const { succeeded, failed } = countPods(record);
             expect(succeeded).toBeLessThanOrEqual(completions);
             if (!isIndexed) expect(succeeded).toBe(good);
-            const bad = all.filter(
-              ({ end, isStopped }) => end === 'Failed' || (isStopped && end === undefined),
-            );
-            expect(failed).toBe(bad.length);
             const running = lab.states().filter(({ end, isStopped }) => end === undefined && !isStopped);
+            // What still ran as the Job failed has failed with it.
+            const hasFailed = record.progress.ending?.type === 'Failed';
+            const bad = all.filter((state) => {
+              if (state.end !== undefined) return state.end === 'Failed';
+              return state.isStopped || (hasFailed && !running.includes(state));
+            });
+            expect(failed).toBe(bad.length);
             expect(running.length).toBeLessThanOrEqual(Math.min(parallelism, completions - succeeded));
             const uids = record.pods.map(({ uid }) => uid);
             expect(new Set(uids).size).toBe(uids.length);

@@ -117,8 +117,10 @@ function settleJobPods(record: WorkloadRecord, spec: JobSpec, work: Reconciling)
     if (entry.end !== undefined) continue;
     entry.end = 'Failed';
     entry.endedAtMs = work.nowMs;
-    // What the Job itself took away did not fail.
-    if (entry.deletedAtMs !== undefined) entry.isIgnored = true;
+    // What the Job itself took away did not fail, unless the Job has failed with it.
+    const { ending } = record.progress;
+    const failedAtMs = ending?.type === 'Failed' ? ending.atMs : Infinity;
+    if (entry.deletedAtMs !== undefined && entry.deletedAtMs < failedAtMs) entry.isIgnored = true;
   }
   return active.filter(({ entry }) => entry.end === undefined);
 }
