@@ -16,7 +16,7 @@ import { pathOf, PODS } from '../../shared/api/resource-type.js';
 import { parsePositiveDuration } from '../../shared/flag-values.js';
 import { layOutTable } from '../../shared/print/tab-columns.js';
 import { LiveScreen } from '../../shared/screen/live-screen.js';
-import { cut } from '../../shared/screen/screen-text.js';
+import { paintRows, type Row as ScreenRow } from '../../shared/screen/row.js';
 import { selectorOption } from '../../shared/selector-option.js';
 import { type PodUsage, type Usage, UsageReader } from '../../shared/usage/read-usage.js';
 
@@ -91,7 +91,7 @@ async function stats(
     const pods = await listPods(names, flags, session);
     const { pods: usages } = await reader.read({ withDisks: true });
     const memoryBytes = await readNodeMemory(session);
-    return usages.flatMap((usage) => {
+    return [...usages].sort(byName).flatMap((usage) => {
       const pod = pods.find(
         ({ metadata }) => metadata?.namespace === usage.namespace && metadata.name === usage.name,
       );
@@ -105,16 +105,33 @@ async function stats(
     for (const line of toTable(rows, flags)) await stdout.writeLine(line);
     return;
   }
-  let shown = toTable(rows, flags);
+  const withColor = (host.env['NO_COLOR'] ?? '') === '';
+  let shown = toScreen(rows, flags, clock.now());
   using screen = new LiveScreen({
     ...{ terminal, clock },
-    render: ({ columns, rows: height }) => shown.slice(0, height).map((line) => cut(line, columns)),
+    render: ({ columns, rows: height }) => paintRows(shown.slice(0, height), { columns, withColor }),
   });
   for (;;) {
     await clock.sleep(flags.interval, session.signal);
-    shown = toTable(await read(), flags);
+    shown = toScreen(await read(), flags, clock.now());
     screen.draw();
   }
+}
+
+function byName(one: PodUsage, other: PodUsage): number {
+  return one.namespace.localeCompare(other.namespace) || one.name.localeCompare(other.name);
+}
+
+/** The table with a title, as of `nowMs`. */
+function toScreen(rows: readonly Row[], flags: StatsFlags, nowMs: number): ScreenRow[] {
+  const time = new Date(nowMs).toTimeString().slice(0, 8);
+  const [head = '', ...lines] = toTable(rows, flags);
+  return [
+    { text: `podloop stats   ${time}   Ctrl-C ends it`, style: 'title' },
+    { text: '' },
+    { text: head, style: 'header' },
+    ...lines.map((text) => ({ text })),
+  ];
 }
 
 async function listPods(

@@ -67,8 +67,8 @@ describe('podloop stats', () => {
   it('prints one table of pods into a pipe', async () => {
     expect(await table()).toEqual([
       ['POD', 'CPU %', 'MEM USAGE / LIMIT', 'MEM %', 'NET I/O', 'BLOCK I/O', 'PIDS'],
-      ['web', '150.00%', '32MiB / 128MiB', '25.00%', '788B / 1.235MB', '3.568MB / 512kB', '3'],
       ['db', '0.07%', '1.5GiB / 2GiB', '75.00%', '-- / --', '-- / --', '--'],
+      ['web', '150.00%', '32MiB / 128MiB', '25.00%', '788B / 1.235MB', '3.568MB / 512kB', '3'],
     ]);
   });
 
@@ -102,6 +102,7 @@ describe('podloop stats', () => {
       more: { terminal, listenForInterrupts: () => interrupted.signal },
     }).ended;
     await expect.poll(() => written.join('')).toContain('150.00%');
+    expect(written.join('')).toMatch(/podloop stats {3}\d\d:\d\d:\d\d {3}Ctrl-C ends it/);
     interrupted.abort();
     expect((await ended).code).toBe(130);
     // The terminal is as it was.

@@ -18,10 +18,12 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
 const SPARKS = 60;
 const HEALTH_ROWS = 3;
 const INDENT = ' '.repeat('Health    '.length);
-/** What stands before one, about. */
-const BEFORE_SPARKS = 64;
+/** Where sparklines begin, so that one stands below the other. */
+const SPARKS_AT = 64;
+/** What stands behind one, about. */
+const BEHIND_SPARKS = '  max 99.99s'.length;
 
-/** The rows above the tables: health, relists, events, pods, and what waits. Pure. */
+/** The rows above the tables: health, relists, events, pods, what waits, and the event loop. Pure. */
 export function overviewRows(
   report: PlegReport,
   rates: Pick<EventRates, 'history' | 'byType'>,
@@ -30,7 +32,7 @@ export function overviewRows(
   const verdict = nameCulprit(report);
   const { severity } = verdict;
   const text = printable(verdict.text);
-  const sparks = Math.max(8, Math.min(SPARKS, columns - BEFORE_SPARKS));
+  const sparks = Math.max(8, Math.min(SPARKS, columns - SPARKS_AT - BEHIND_SPARKS));
   return [
     ...wrap(`Health    ${text}`, columns).map((line) => ({
       text: line,
@@ -41,6 +43,7 @@ export function overviewRows(
     { text: podLine(report) },
     { text: streamLine(report) },
     { text: waitingLine(report) },
+    { text: loopLine(report) },
   ];
 }
 
@@ -62,7 +65,7 @@ function relistRows(report: PlegReport, sparks: number): Row[] {
   const asking = listInFlightMs === undefined ? '' : `, listing for ${formatMs(listInFlightMs)}`;
   const failures = failed === 0 ? '' : `, ${failed} of ${history.length} failed`;
   return [
-    { text: columnsOf(`Relist    ${parts}${asking}${failures}`, `max ${formatMs(most)} ${durations}`) },
+    { text: `${columnsOf(`Relist    ${parts}${asking}${failures}`, durations)}  max ${formatMs(most)}` },
     {
       text: columnsOf(
         `Period    ${formatMs(last?.intervalMs)} from begin to begin (${mode}: ${formatMs(periodMs)} between)`,
@@ -106,17 +109,18 @@ function streamLine({ stream }: PlegReport): string {
   return `Stream    ${state}${error}; ${counts}${broken}`;
 }
 
-function waitingLine({ inspections, queues, eventLoop }: PlegReport): string {
+function waitingLine({ inspections, queues }: PlegReport): string {
   const { inFlight, queued, due, displaced } = inspections;
   const { requests, subscriptions } = queues;
   const unread = subscriptions.reduce((sum, each) => sum + each.queued, 0);
   const folded = subscriptions.reduce((sum, each) => sum + each.folded, requests.folded);
   const inspecting = `inspections ${inFlight} under way, ${queued} queued, ${due} due`;
   const given = displaced === 0 ? '' : `, ${displaced} displaced`;
-  return (
-    `Waiting   ${inspecting}${given}; requests ${requests.queued}; events unread ${unread}, folded ${folded}; ` +
-    `event loop late by ${formatMs(eventLoop.p99Ms)} (p99), ${formatMs(eventLoop.maxMs)} (max)`
-  );
+  return `Waiting   ${inspecting}${given}; requests ${requests.queued}; events unread ${unread}, folded ${folded}`;
+}
+
+function loopLine({ eventLoop: { p99Ms, maxMs } }: PlegReport): string {
+  return `Loop      podloop’s own event loop is late by ${formatMs(p99Ms)} (p99), ${formatMs(maxMs)} (max)`;
 }
 
 /** Who is to blame is not to be cut off: up to three rows of it, the further ones below the words of the first. */
@@ -135,5 +139,5 @@ function wrap(text: string, columns: number): string[] {
 
 /** Text, and what stands in a column of its own behind it where it is short enough. */
 function columnsOf(text: string, behind: string): string {
-  return `${text.padEnd(BEFORE_SPARKS - 12)}  ${behind}`;
+  return `${text.padEnd(SPARKS_AT - 2)}  ${behind}`;
 }

@@ -41,9 +41,10 @@ describe('the screen', () => {
     for (const pattern of [
       /^podloop top {3}\d\d:\d\d:\d\d {3}test$/m,
       /^Health {4}container_status of default\/web has had no answer for 12.0s/m,
-      /^Relist {4}24ms \(list 10ms diff 1.0ms inspect 1.0ms\) .*max 24ms ▅█/m,
+      /^Relist {4}24ms \(list 10ms diff 1.0ms inspect 1.0ms\) {13}▅█ {2}max 24ms$/m,
       /^Period {4}1.02s from begin to begin \(generic: 1.00s between\)/m,
       /^Events {4}0.1\/s \(started 0.1\)/m,
+      /^Loop {6}podloop’s own event loop is late by /m,
       /^Pods {6}2, 2 running; containers: running 3 exited 1$/m,
       /^container_status +12.0s +2m +default\/web +container 0123456789abc$/m,
       /^default\/web +- +30ms +40ms +1 +0 +ok *$/m,

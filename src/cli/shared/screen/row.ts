@@ -37,8 +37,8 @@ export function paintRows(
   const styles = withColor ? COLOR_STYLES : PLAIN_STYLES;
   return rows.map(({ text, style, marks = [] }) => {
     const fitting = cutCells(printable(text), columns);
-    if (style === 'selected') {
-      return `${styles.selected}${fitting}${' '.repeat(Math.max(0, columns - cellWidth(fitting)))}${RESET}`;
+    if (style === 'selected' || style === 'header') {
+      return `${styles[style]}${fitting}${' '.repeat(Math.max(0, columns - cellWidth(fitting)))}${RESET}`;
     }
     if (marks.length > 0) return paintMarks(fitting, marks, styles);
     const begin = style === undefined ? '' : styles[style];
