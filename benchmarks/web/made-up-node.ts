@@ -60,15 +60,13 @@ export class MadeUpNode {
   }
 
   async #sendHistory(answer: ServerResponse, records: number): Promise<void> {
+    const closed = new Promise((resolve) => answer.once('close', resolve));
     let piece: string[] = [];
     for (let at = 0; at < records; at++) {
       piece.push(this.#recordLine(this.#beganMs - HISTORY_MS * (1 - at / records)));
       if (piece.length < PER_PIECE && at < records - 1) continue;
       if (!answer.write(piece.join('')))
-        await new Promise((resolve) => {
-          answer.once('drain', resolve);
-          answer.once('close', resolve);
-        });
+        await Promise.race([new Promise((resolve) => answer.once('drain', resolve)), closed]);
       piece = [];
     }
     this.#join(this.#followers, answer);

@@ -36,6 +36,8 @@ export interface WebFigures {
   readonly loadedMs: number;
   /** Durations of tasks of more than 50 ms. */
   readonly tasks: { readonly loading: readonly number[]; readonly following: readonly number[] };
+  /** Processor time of those of the last minute that took more than 50 ms of it: what is left of them on a machine of one's own. */
+  readonly cpuMs: readonly number[];
   readonly heap: {
     /** After full collections. */
     readonly loadedMiB: number;
@@ -49,6 +51,9 @@ const PROGRAM = 'dist/program/podloop.js';
 const MIB = 2 ** 20;
 const LOAD_LIMIT_MS = 300_000;
 const TICK_MS = 100;
+const TRACED_MS = 60_000;
+/** What makes a task a long one. */
+const LONG_MS = 50;
 const SAMPLE_EVERY_MS = 5_000;
 const MOVE_EVERY_MS = 2_000;
 /** Of each half minute, the last five seconds go to the table of pods. */
@@ -86,11 +91,19 @@ export async function runWebBenchmark(options: WebBenchmarkOptions): Promise<Web
     const loading = await takeTasks(page);
     const loadedMiB = await collectedMiB(page);
     await takeTasks(page);
-    const samples = await watch(page, node, { changesPerSecond, seconds, progress, signal });
+    let isTracing = false;
+    const tracedFromMs = Math.max(0, seconds * 1_000 - TRACED_MS);
+    const onTime = async (forMs: number): Promise<void> => {
+      if (isTracing || forMs < tracedFromMs) return;
+      isTracing = true;
+      await browser.startTracing(page, { categories: ['toplevel'] });
+    };
+    const samples = await watch(page, node, { changesPerSecond, seconds, progress, signal, onTime });
+    const cpuMs = readCpu(await browser.stopTracing());
     const following = await takeTasks(page);
     return {
       ...{ pods, records, changesPerSecond, seconds, loadedMs, browser: `Chromium ${browser.version()}` },
-      tasks: { loading, following },
+      ...{ tasks: { loading, following }, cpuMs },
       heap: { loadedMiB, endMiB: await collectedMiB(page), samples },
     };
   } finally {
@@ -132,7 +145,10 @@ async function watch(
     seconds,
     progress,
     signal,
-  }: Pick<WebBenchmarkOptions, 'changesPerSecond' | 'seconds' | 'progress' | 'signal'>,
+    onTime,
+  }: Pick<WebBenchmarkOptions, 'changesPerSecond' | 'seconds' | 'progress' | 'signal'> & {
+    readonly onTime: (forMs: number) => Promise<void>;
+  },
 ): Promise<[number, number][]> {
   const client = await page.context().newCDPSession(page);
   await client.send('Performance.enable');
@@ -144,6 +160,7 @@ async function watch(
   for (;;) {
     const forMs = performance.now() - beganMs;
     if (forMs >= seconds * 1_000) return samples;
+    await onTime(forMs);
     // Late ticks send what they owe.
     const due = Math.floor((forMs / 1_000) * changesPerSecond);
     node.change(due - sent);
@@ -174,6 +191,31 @@ async function watch(
 async function takeTasks(page: Page): Promise<number[]> {
   const tasks = await page.evaluate<readonly (readonly [number, number])[]>('window.longTasks.splice(0)');
   return tasks.map(([, duration]) => duration);
+}
+
+interface TraceEvent {
+  readonly name: string;
+  readonly pid: number;
+  readonly tid: number;
+  /** Processor time in microseconds. */
+  readonly tdur?: number;
+  readonly args?: { readonly name?: string };
+}
+
+/** Long tasks of the page's main thread, which is the busiest of its kind, by their processor time. */
+function readCpu(trace: Buffer): number[] {
+  const { traceEvents } = JSON.parse(trace.toString()) as { readonly traceEvents: readonly TraceEvent[] };
+  const threadOf = ({ pid, tid }: TraceEvent): string => `${pid} ${tid}`;
+  const mains = new Map(
+    traceEvents
+      .filter(({ name, args }) => name === 'thread_name' && args?.name === 'CrRendererMain')
+      .map((each) => [threadOf(each), [] as number[]]),
+  );
+  for (const event of traceEvents)
+    if (event.name.endsWith('RunTask')) mains.get(threadOf(event))?.push((event.tdur ?? 0) / 1_000);
+  const sum = (all: readonly number[]): number => all.reduce((one, other) => one + other, 0);
+  const [busiest = []] = [...mains.values()].sort((one, other) => sum(other) - sum(one));
+  return busiest.filter((ms) => ms > LONG_MS);
 }
 
 /** What lives in the heap of the page, after a full collection. */

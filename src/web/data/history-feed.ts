@@ -17,7 +17,7 @@ const RECONNECT_MS = [250, 500, 1_000, 2_000, 5_000] as const;
 /** Without news for so long, everything that was there has come. */
 const QUIET_MS = 400;
 /** How many more there may be before the oldest go, as a factor: to make the tracks again takes a while. */
-const SLACK = 1.2;
+const SLACK = 1.1;
 
 /** The history of the node as far as it was read, and what happens from then on. */
 export class HistoryFeed extends Store implements TimelineSource {

@@ -1,4 +1,5 @@
 import { type JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { describeItem } from './describe-item.js';
 import { type Hit } from './draw-lanes.js';
 import { type Row } from './rows.js';
@@ -34,8 +35,26 @@ export function RowLabel({
   );
 }
 
-/** What is under the pointer. */
-export function Tip({ hit, x, y, nowMs }: { hit: Hit; x: number; y: number; nowMs: number }): JSX.Element {
+/** What is under the pointer, and where that is. */
+export interface Hover {
+  readonly hit: Hit;
+  readonly x: number;
+  readonly y: number;
+}
+
+interface TipProps {
+  /** Gets what shows something, and nothing again: who moves the pointer has no more drawn again than that. */
+  readonly shower: { current: (hover: Hover | undefined) => void };
+  readonly getNowMs: () => number;
+}
+
+/** Says what is under the pointer. */
+export function Tip({ shower, getNowMs }: TipProps): JSX.Element | null {
+  const [hover, setHover] = useState<Hover | undefined>();
+  shower.current = setHover;
+  if (hover === undefined) return null;
+  const { hit, x, y } = hover;
+  const nowMs = getNowMs();
   const item = hit.span ?? hit.marks![0]!;
   const { title, time, text } = describeItem(item, nowMs);
   const isRight = x > innerWidth - 340;

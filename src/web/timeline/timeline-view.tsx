@@ -6,7 +6,7 @@ import { Details } from './details.js';
 import { drawAxis } from './draw-axis.js';
 import { drawLanes, type Hit, readPalette } from './draw-lanes.js';
 import { Problems } from './problems.js';
-import { RowLabel, Tip } from './row-label.js';
+import { type Hover, RowLabel, Tip } from './row-label.js';
 import {
   countIn,
   findProblems,
@@ -54,7 +54,6 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
   const [shown, setShown] = useState<Shown>({ hidden: new Set(), showsAll: false, onlyTrouble: false });
   const [selection, setSelection] = useState<Selection | undefined>();
   const [isListing, setListing] = useState(false);
-  const [hover, setHover] = useState<{ hit: Hit; x: number; y: number } | undefined>();
   const [widthPx, setWidth] = useState(800);
   const [scrollPx, setScroll] = useState(0);
   const [viewPx, setView] = useState(400);
@@ -63,7 +62,7 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
   const axis = useRef<HTMLDivElement>(null);
   const filterField = useRef<HTMLInputElement>(null);
   const hits = useRef<Hit[]>([]);
-  const lastX = useRef<number | undefined>(undefined);
+  const showTip = useRef<(hover: Hover | undefined) => void>(() => undefined);
 
   const { tracks } = history;
   const { hidden, showsAll, onlyTrouble } = shown;
@@ -255,7 +254,7 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
     const onMove = (move: PointerEvent): void => {
       if (Math.abs(move.clientX - startX) > 4) hasMoved = true;
       if (!hasMoved) return;
-      setHover(undefined);
+      showTip.current(undefined);
       moveTo(panBy(start, (startX - move.clientX) / widthPx, history.endMs()));
     };
     const onUp = (up: PointerEvent): void => {
@@ -272,10 +271,9 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
     addEventListener('pointerup', onUp);
   };
   const onPointerMove = (event: PointerEvent): void => {
-    lastX.current = event.clientX;
     if (event.buttons !== 0) return;
     const hit = findHit(event);
-    setHover(hit === undefined ? undefined : { hit, x: event.clientX, y: event.clientY });
+    showTip.current(hit === undefined ? undefined : { hit, x: event.clientX, y: event.clientY });
   };
 
   const stepItem = (way: 1 | -1): void => {
@@ -352,7 +350,12 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
   }, []);
 
   const window = getWindow(Date.now());
-  const { warnings, restarts } = countIn(rows, window);
+  // Many records are counted: only when there are others, or the window has moved by something that can be seen.
+  const part = (window.toMs - window.fromMs) / 500;
+  const { warnings, restarts } = useMemo(
+    () => countIn(rows, window),
+    [rows, Math.floor(window.fromMs / part), Math.floor(part)],
+  );
   const podCount = new Set(rows.filter(({ kind }) => kind !== 'node').map(({ track }) => track.key)).size;
 
   return (
@@ -423,7 +426,7 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
                   aria-hidden="true"
                   onPointerDown={onPointerDown}
                   onPointerMove={onPointerMove}
-                  onPointerLeave={() => setHover(undefined)}
+                  onPointerLeave={() => showTip.current(undefined)}
                 />
               </div>
             </div>
@@ -457,7 +460,7 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
           />
         )}
       </div>
-      {hover !== undefined && <Tip {...hover} nowMs={history.endMs()} />}
+      <Tip shower={showTip} getNowMs={() => history.endMs()} />
     </section>
   );
 }

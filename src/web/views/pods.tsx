@@ -1,5 +1,5 @@
 import { type JSX } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { describeLastEnd, judgePod, type PodObject, restartsOf, statusesOf } from '../data/shown-pod.js';
 import { usePolled } from '../data/polled.js';
 import { type PodsFeed } from '../data/pods-feed.js';
@@ -32,6 +32,8 @@ const MEASURED: ReadonlySet<Column> = new Set(['cpu', 'memory']);
 /** Sorted by these, the largest is what people look for. */
 const DOWN_FIRST: ReadonlySet<Column> = new Set(['restarts', 'cpu', 'memory']);
 const STOPPED_MS = 5_000;
+/** Rows that are there at first; more come when somebody scrolls to the end. */
+const ROWS = 100;
 const TONES = ['bad', 'warn', 'info', 'ok', 'quiet'];
 
 /** All pods as a table. */
@@ -40,6 +42,7 @@ export function PodsView({ session, pods }: PodsViewProps): JSX.Element {
   const now = useNow(5_000);
   const [text, setText] = useState('');
   const [sort, setSort] = useState<{ column: Column; isDown: boolean }>({ column: 'name', isDown: false });
+  const [limit, setLimit] = useState(ROWS);
   const wanted = text.trim().toLowerCase();
   const all = pods.list();
   const shown = all.filter((pod) => wordsOf(pod).some((word) => word.toLowerCase().includes(wanted)));
@@ -122,7 +125,7 @@ export function PodsView({ session, pods }: PodsViewProps): JSX.Element {
               </tr>
             </thead>
             <tbody>
-              {shown.map((pod) => (
+              {shown.slice(0, limit).map((pod) => (
                 <PodRow
                   key={pod.metadata.uid}
                   {...{ pod, now }}
@@ -132,6 +135,9 @@ export function PodsView({ session, pods }: PodsViewProps): JSX.Element {
             </tbody>
           </table>
           {shown.length === 0 && <p class="empty">No pod matches “{text}”.</p>}
+          {shown.length > limit && (
+            <More key={limit} count={shown.length - limit} onMore={() => setLimit(limit + ROWS)} />
+          )}
         </div>
       )}
       <Stopped session={session} />
@@ -169,6 +175,23 @@ function Stopped({ session }: { session: Session }): JSX.Element | null {
   );
 }
 
+/** Adds the next rows once it is seen, or pressed. */
+function More({ count, onMore }: { count: number; onMore: () => void }): JSX.Element {
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    const observer = new IntersectionObserver((entries) => {
+      if (entries.some(({ isIntersecting }) => isIntersecting)) onMore();
+    });
+    observer.observe(button.current!);
+    return () => observer.disconnect();
+  }, []);
+  return (
+    <button type="button" class="more-rows" ref={button} onClick={onMore}>
+      {count} more
+    </button>
+  );
+}
+
 interface PodRowProps {
   readonly pod: PodObject;
   readonly now: number;
@@ -176,7 +199,16 @@ interface PodRowProps {
   readonly usage: Usage | undefined;
 }
 
+/** Of many rows few change at a time: the others are as they were. */
 function PodRow({ pod, now, usage }: PodRowProps): JSX.Element {
+  const { cpu, memory } = usage ?? {};
+  return useMemo(
+    () => renderRow({ pod, now, usage }),
+    [pod, now, usage === undefined, cpu?.usageNanoCores, memory?.workingSetBytes],
+  );
+}
+
+function renderRow({ pod, now, usage }: PodRowProps): JSX.Element {
   const { name, namespace, creationTimestamp } = pod.metadata;
   const { word, tone, why } = judgePod(pod);
   const restarts = restartsOf(pod);
@@ -184,11 +216,11 @@ function PodRow({ pod, now, usage }: PodRowProps): JSX.Element {
   const lastEnd = why === undefined && restarts > 0 ? describeLastEnd(pod) : undefined;
   return (
     <tr>
-      <th scope="row">
+      <th scope="row" class="of-name">
         <a href={podPath(namespace, name)}>{name}</a>
         <span class="muted sub">{namespace}</span>
       </th>
-      <td>
+      <td class="of-state">
         <span class={`pill ${tone}`}>
           <i class={`dot ${tone}`} aria-hidden="true" />
           {word}
