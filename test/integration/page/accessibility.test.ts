@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import axe from 'axe-core';
 import { type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,13 +6,17 @@ import { toIncidentPage } from '../../../src/cli/shared/page/recorded-page.js';
 import { BROWSER, bundleFiles, launchBrowser, PageStage } from './page-stage.js';
 import { setScene } from './page-scene.js';
 
-const IMAGES = new URL('../../../docs/images/', import.meta.url);
-/** Set to write the pictures of the pages of docs again. */
-const { PODLOOP_PICTURES } = process.env;
-
 const VIEWS = [
   ...['timeline', 'pods', 'pods/default/web', 'pods/default/web/logs', 'pods/default/web/events'],
-  ...['pods/default/web/manifest', 'pods/default/jobs', 'pods/default/none', 'node', 'generator', 'doctor'],
+  ...[
+    'pods/default/web/manifest',
+    'pods/default/web/terminal',
+    'pods/default/jobs',
+    'pods/default/none',
+    'node',
+    'generator',
+    'doctor',
+  ],
   ...['doctor/1', 'nowhere'],
 ];
 /** Axe reads every element of every view. */
@@ -63,12 +66,6 @@ describe.skipIf(BROWSER === undefined)('everybody can use the page (needs chromi
 
   afterAll(() => browser.close());
 
-  const takePicture = async (page: Page, name: string): Promise<void> => {
-    if (PODLOOP_PICTURES === undefined) return;
-    await mkdir(IMAGES, { recursive: true });
-    await page.screenshot({ path: new URL(`${name}.png`, IMAGES).pathname });
-  };
-
   it.each(WINDOWS)(
     'in a %s window of %d by %d, in every view',
     { timeout: LIMIT_MS },
@@ -86,8 +83,6 @@ describe.skipIf(BROWSER === undefined)('everybody can use the page (needs chromi
         await page.locator('main > *').first().waitFor();
         await page.waitForLoadState('networkidle');
         found.push(...(await examine(page)).map((line) => `${view}: ${line}`));
-        const isForDocs = colorScheme === 'dark' && width > 1_000 && !view.includes('/');
-        if (isForDocs && view !== 'nowhere') await takePicture(page, `page-${view}`);
       }
       await page.goto(`${stage.origin}/#/timeline`);
       await page.getByRole('application').focus();
