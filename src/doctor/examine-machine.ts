@@ -41,6 +41,9 @@ const OTHER_DISKS: readonly DiskPath[] = [
   { path: '/', purpose: 'the root' },
 ];
 
+/** Calls of the OCI runtime that have ended and are judged; more pods rarely start at once. */
+const MAX_ENDED = 200;
+
 /** What runs at one time. */
 interface ProcessLook {
   readonly processes: readonly SeenProcess[];
@@ -255,7 +258,7 @@ export class MachineExaminer {
       .sort((a, b) => b.forMs - a.forMs);
     return {
       ...{ calls: calls.slice(0, MAX_NAMED), callCount: calls.length },
-      ...{ endedCalls: ended.slice(0, MAX_NAMED), endedCallCount: ended.length },
+      ...{ endedCalls: ended.slice(0, MAX_ENDED), endedCallCount: ended.length },
       ...{ illShims: ill.slice(0, MAX_NAMED), illShimCount: ill.length, asked: answers.size },
     };
   }

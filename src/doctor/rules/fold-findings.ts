@@ -49,6 +49,10 @@ const CONSEQUENCES: readonly Consequence[] = [
     ofNode: ['DiskReadOnly', 'DiskHangs', 'DiskSlow', 'IoPressure', 'KernelTasksHung', 'TasksBlocked'],
   },
   {
+    causes: ['CpuPressure', 'IoPressure', 'MemoryPressure'],
+    ofNode: ['OciRuntimeSlow', 'KubeletRelistSlow'],
+  },
+  {
     causes: ['OutOfMemory'],
     isCause: ({ process }) => /^(containerd|crio|dockerd|cri-dockerd)$/.test(process?.command ?? ''),
     ofNode: [

@@ -3,6 +3,7 @@ import { type KubeletHealth, type KubeletMetrics } from '../facts/kubelet-facts.
 import { valueOf } from '../looked.js';
 import { toKubeletHung } from './daemon-rules.js';
 import { LIMITS } from './limits.js';
+import { findBusy } from './pressure-rules.js';
 import { type Rule } from './rule.js';
 import { formatMs } from './words.js';
 
@@ -18,11 +19,11 @@ const READING = [
 const CAUSE = 'What stands above and below in this report is the likely cause.';
 
 /** What a kubelet says of itself. */
-export const kubeletRules: Rule = ({ kubelet }) => {
+export const kubeletRules: Rule = ({ kubelet, machine }) => {
   const [health, metrics] = [valueOf(kubelet.health), valueOf(kubelet.metrics)];
   return [
     ...(health === undefined ? [] : judgeHealth(health)),
-    ...(metrics === undefined ? [] : judgeMetrics(metrics)),
+    ...(metrics === undefined ? [] : judgeMetrics(metrics, findBusy(machine))),
   ];
 };
 
@@ -49,7 +50,7 @@ function patienceOf({ thresholdMs, isEvented }: KubeletMetrics): { thresholdMs: 
   };
 }
 
-function judgeMetrics(metrics: KubeletMetrics): Finding[] {
+function judgeMetrics(metrics: KubeletMetrics, busy: string | undefined): Finding[] {
   const { url, lastSeenAgoMs = 0, relistP99Ms = 0, relists, isRecent, eventsDiscarded } = metrics;
   const findings: Finding[] = [];
   const { thresholdMs, lateMs } = patienceOf(metrics);
@@ -65,10 +66,13 @@ function judgeMetrics(metrics: KubeletMetrics): Finding[] {
     findings.push({
       ...{
         code: 'KubeletRelistSlow',
-        severity: relistP99Ms >= LIMITS.relistVerySlowMs ? 'critical' : 'warning',
+        // A look that takes seconds while all wait for the CPU is no illness, one that takes ten of them is.
+        severity:
+          relistP99Ms >= LIMITS.relistVerySlowMs ? 'critical' : busy === undefined ? 'warning' : 'info',
       },
       message: `one in a hundred of the kubelet’s relists takes ${formatMs(relistP99Ms)} or more`,
       evidence: [
+        ...(busy === undefined ? [] : [`the machine is busy: ${busy}`]),
         `kubelet_pleg_relist_duration_seconds at ${url}: p99 of ${relists} relists ${isRecent ? 'while this ran' : 'since it started'}`,
       ],
       remedy: CAUSE,

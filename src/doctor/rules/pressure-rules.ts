@@ -12,6 +12,15 @@ export const pressureRules: Rule = ({ machine }) => [
   ...findLittleMemory(machine),
 ];
 
+/** What the machine is short of right now, also for a moment: what is slow then has that reason. Undefined for nothing. */
+export function findBusy({ pressure }: Pick<MachineFacts, 'pressure'>): string | undefined {
+  const of = valueOf(pressure);
+  if (of === undefined) return undefined;
+  if (of.cpu.someAvg10 >= LIMITS.cpuSomeWarning) return describe('cpu', of.cpu);
+  if (of.io.fullAvg10 >= LIMITS.ioFullWarning) return describe('io', of.io);
+  return of.memory.fullAvg10 >= LIMITS.memoryFullWarning ? describe('memory', of.memory) : undefined;
+}
+
 function describe(name: string, { someAvg10, someAvg60, fullAvg10, fullAvg60 }: PressureOf): string {
   return `/proc/pressure/${name}: some avg10=${someAvg10}% avg60=${someAvg60}%, full avg10=${fullAvg10}% avg60=${fullAvg60}%`;
 }

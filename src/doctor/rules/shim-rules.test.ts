@@ -85,6 +85,39 @@ describe('calls of runc', () => {
     },
   );
 
+  const QUIET = { someAvg10: 0, someAvg60: 0, fullAvg10: 0, fullAvg60: 0 };
+  it.each([
+    ['cpu', { someAvg10: 97, someAvg60: 30 }],
+    ['io', { fullAvg10: 40, fullAvg60: 5 }],
+    ['memory', { fullAvg10: 15, fullAvg60: 2 }],
+  ])('that are slow while the machine is busy for a moment are not runc’s fault: %s', (name, busy) => {
+    const pressure = { cpu: QUIET, io: QUIET, memory: QUIET, [name]: { ...QUIET, ...busy } };
+    const endedCalls = callsOf('a b c d', 5_000);
+    const work = { calls: [], callCount: 0, endedCalls, endedCallCount: 4, illShims: [], illShimCount: 0 };
+    const machine = { pressure: known(pressure), runtimeWork: known({ ...work, asked: 9 }) };
+    const findings = diagnose(aNode({ machine }));
+    const slow = findings.flatMap((each) => [each, ...(each.follows ?? [])]);
+    expect(slow.find(({ code }) => code === 'OciRuntimeSlow')).toMatchObject({
+      severity: 'info',
+      evidence: expect.arrayContaining([expect.stringContaining(`/proc/pressure/${name}`)]) as unknown,
+    });
+  });
+
+  it('that were slow explain a shim that did not answer meanwhile', () => {
+    const silent = (name: string): IllShim =>
+      aShim({ illness: 'silent', silentForMs: 10_000, pod: podOf(name) });
+    const codes = (name: string): string[] => {
+      const endedCalls = callsOf('a b c d', 12_000);
+      const work = { calls: [], callCount: 0, endedCalls, endedCallCount: 4, asked: 9 };
+      const ill = { illShims: [silent(name)], illShimCount: 1 };
+      return diagnose(aNode({ machine: { runtimeWork: known({ ...work, ...ill }) } })).map(
+        ({ code }) => code,
+      );
+    };
+    expect(codes('b')).toEqual(['OciRuntimeSlow']);
+    expect(codes('other')).toContain('ShimHangs');
+  });
+
   it('that were fast are nobody’s fault, however many there were', () => {
     expect(diagnoseEnded(callsOf('a b c d e f g h i j', 2_900))).toEqual([]);
   });

@@ -4,12 +4,14 @@ import { type Finding } from '../finding.js';
 import {
   type ContainerOwner,
   type IllShim,
+  MAX_NAMED,
   type OciCall,
   type ProcessState,
   type RuntimeWork,
 } from '../host/host-facts.js';
 import { valueOf } from '../looked.js';
 import { LIMITS } from './limits.js';
+import { findBusy } from './pressure-rules.js';
 import { type Rule } from './rule.js';
 import { count, formatMs, howToThaw, nameSome } from './words.js';
 
@@ -25,12 +27,12 @@ export const shimRules: Rule = ({ machine, atMs }) => {
   const ofHungCalls = new Set(late.map(nameOwner));
   // A shim does not answer while the call that it made hangs; that call is the cause.
   const ill = work.illShims.filter(
-    (shim) => shim.illness !== 'silent' || !isExplained(shim, work.calls, ofHungCalls),
+    (shim) => shim.illness !== 'silent' || !isExplained(shim, work, ofHungCalls),
   );
   return [
     ...ill.map((shim) => toIllShim(shim)),
     ...late.filter((call) => !isOfIllShim(call, ill)).map((call) => toHungCall(call, atMs)),
-    ...findSlowCalls(work, (call) => !isLate(call, endsLate)),
+    ...findSlowCalls(work, findBusy(machine), (call) => !isLate(call, endsLate)),
   ];
 };
 
@@ -58,7 +60,13 @@ export function describeOwner({ pod, container }: ContainerOwner): string {
   return container === undefined ? name : `container ${container} of ${name}`;
 }
 
-function isExplained(shim: IllShim, calls: readonly OciCall[], hung: ReadonlySet<string>): boolean {
+/** By a call that it waits for, or waited for while it was asked. */
+function isExplained(
+  shim: IllShim,
+  { calls: running, endedCalls }: RuntimeWork,
+  hung: ReadonlySet<string>,
+): boolean {
+  const calls = [...running, ...endedCalls.filter(isSlow)];
   if (shim.pod === undefined) return calls.some(({ containerId }) => containerId === shim.sandboxId);
   return hung.has(formatPod(shim.pod)) || calls.some((call) => nameOwner(call) === nameOwner(shim));
 }
@@ -148,6 +156,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
 /** Calls that are slow for many pods at once are no illness of a pod. Those that have ended count, however long they took. */
 function findSlowCalls(
   { calls, callCount, endedCalls, endedCallCount }: RuntimeWork,
+  busy: string | undefined,
   mayEnd: (call: OciCall) => boolean,
 ): Finding[] {
   const slow = [...calls.filter(mayEnd), ...endedCalls].filter(isSlow).sort((a, b) => b.forMs - a.forMs);
@@ -155,12 +164,19 @@ function findSlowCalls(
   if (names.length < LIMITS.ociCallSlowPods) return [];
   return [
     {
-      ...{ code: 'OciRuntimeSlow', severity: 'warning', operation: `runc ${slow[0]!.operation}` },
-      message: `runc is slow for all pods: ${slow.length} of the ${count(callCount + endedCallCount, 'call')} seen took more than ${formatMs(LIMITS.ociCallSlowMs)}, up to ${formatMs(slow[0]!.forMs)} (${nameSome(names)})`,
-      evidence: slow.map(
-        (call) =>
-          `pid ${call.pid} runc ${call.operation} of ${describeOwner(call)}: ${formatMs(call.forMs)}, ${describeState(call.waitsFor ?? call)}`,
-      ),
+      // Where all wait for the CPU or a disk, runc does as well, and is not to blame.
+      ...{ code: 'OciRuntimeSlow', severity: busy === undefined ? 'warning' : 'info' },
+      operation: `runc ${slow[0]!.operation}`,
+      message: `runc is slow for all pods: ${slow.length} of the ${count(callCount + endedCallCount, 'call')} seen took more than ${formatMs(LIMITS.ociCallSlowMs)}, up to ${formatMs(slow[0]!.forMs)} (${nameSome(names.slice(0, MAX_NAMED), names.length)})`,
+      evidence: [
+        ...(busy === undefined ? [] : [`the machine is busy: ${busy}`]),
+        ...slow
+          .slice(0, MAX_NAMED)
+          .map(
+            (call) =>
+              `pid ${call.pid} runc ${call.operation} of ${describeOwner(call)}: ${formatMs(call.forMs)}, ${describeState(call.waitsFor ?? call)}`,
+          ),
+      ],
       remedy:
         'Pods start and end late, and none of them is to blame. See what runc waits for: the CPU (top), its disk (iostat -x), systemd and D-Bus; and that it is the runc that it should be (which runc, runc --version).',
     },

@@ -54,10 +54,13 @@ const OF_THE_MACHINE: readonly string[] = [
 
 /** Findings that are about the node of the incident. */
 export function ofTheNode(findings: readonly Finding[], expected: readonly string[] = []): Finding[] {
-  return findings.filter(
-    ({ code, severity }) =>
-      expected.includes(code) || (severity !== 'info' && !OF_THE_MACHINE.includes(code)),
-  );
+  return findings.flatMap((finding) => {
+    const { code, severity, follows = [] } = finding;
+    if (expected.includes(code)) return [finding];
+    // On a machine that others keep busy, what is made stands below that.
+    if (OF_THE_MACHINE.includes(code)) return follows.filter((each) => expected.includes(each.code));
+    return severity === 'info' ? [] : [finding];
+  });
 }
 
 /** Holds what was found against what had to be. Pure. */
