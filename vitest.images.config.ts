@@ -9,7 +9,7 @@ export default defineConfig({
     fileParallelism: false,
     maxWorkers: 1,
     // Generous on purpose: a loaded machine must not fail a test, a hang must.
-    testTimeout: 900_000,
+    testTimeout: 1_800_000,
     hookTimeout: 900_000,
     teardownTimeout: 120_000,
     env: { PODLOOP_PATIENCE: process.env['PODLOOP_PATIENCE'] ?? '6' },

@@ -13,6 +13,7 @@ import { mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/p
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { DisposalStack } from '#base/async/disposal-stack.js';
 import { findMirrors } from '../machine/node-image.js';
 import { type ImageRecipe } from './image-recipes.js';
 
@@ -150,8 +151,15 @@ export class DebianImages {
     const { packages, before, after, files = {} } = recipe;
     const archives = join(root, 'var/cache/apt/archives');
     await mkdir(archives, { recursive: true });
-    await run('mount', ['--bind', join(this.#cache, 'debs'), archives]);
-    try {
+    {
+      await using mounts = new DisposalStack();
+      const mount = async (to: string, ...what: string[]): Promise<void> => {
+        await run('mount', [...what, to]);
+        mounts.defer(() => run('umount', [to]));
+      };
+      await mount(archives, '--bind', join(this.#cache, 'debs'));
+      // A JDK cannot be configured without it.
+      await mount(join(root, 'proc'), '-t', 'proc', 'proc');
       if (before !== undefined) await inside(root, before);
       const own = [
         ...['-q', '-y', '--no-install-recommends', '-o', 'APT::Sandbox::User=root'],
@@ -164,8 +172,6 @@ export class DebianImages {
       const apart = ['-o', 'Dir::Etc::parts=/var/empty', '-o', `DPkg::Chroot-Directory=${root}`];
       const unsafe = ['-o', 'DPkg::Options::=--force-unsafe-io', '--no-download'];
       await run('apt-get', [...own, ...apart, ...unsafe, 'install', ...packages]);
-    } finally {
-      await run('umount', [archives]);
     }
     for (const [path, content] of Object.entries(files)) {
       const file = join(root, path);

@@ -200,6 +200,7 @@ async function untilUp({ name }: ImageRecipe): Promise<KubePod> {
     const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
     return isReady ? 'up' : phase === 'Succeeded' ? 'up' : JSON.stringify(pod?.status ?? phase);
   };
-  await expect.poll(state, { timeout: 300_000, interval: 500 }).toBe('up');
+  // On a machine that others keep busy it takes minutes to unpack an image.
+  await expect.poll(state, { timeout: 900_000, interval: 500 }).toBe('up');
   return pod!;
 }
