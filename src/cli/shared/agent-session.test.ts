@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { aKubeList, AgentCommandHarness, PODS_PATH } from '#support/harness/agent-command-harness.js';
 import { type FakeAgentServer } from '#support/fakes/fake-agent-server.js';
+import { withRunning } from './agent-session.js';
+import { AgentAbsent } from './api/agent-client.js';
 
 let agent: FakeAgentServer;
 let lab: AgentCommandHarness;
@@ -19,6 +21,17 @@ describe('an agent that is not there', () => {
     expect(stderr).toBe(
       'error: cannot reach the agent at /nowhere/podloop.sock: is "podloop run" running? Name its socket with --socket or PODLOOP_SOCKET\n',
     );
+  });
+
+  it('is told of with those that do run, where nobody has named one', () => {
+    const absent = new AgentAbsent('/nowhere/podloop.sock');
+    const listening = new Set(['/run/dbus/system_bus_socket', '/b/podloop.sock', '/a/podloop.sock']);
+    expect(withRunning(absent, listening).lines).toEqual([
+      ...absent.lines,
+      'Agents that run here, as "podloop ps" lists them:',
+      ...['  export PODLOOP_SOCKET=/a/podloop.sock', '  export PODLOOP_SOCKET=/b/podloop.sock'],
+    ]);
+    expect(withRunning(absent, [])).toBe(absent);
   });
 
   it('is looked for at the socket of the flag first', async () => {

@@ -1,9 +1,9 @@
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { SOCKET_NAME } from '#node';
 import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
-import { AgentClient, type RemoteAgent } from './api/agent-client.js';
-import { resolveAgentSocket } from './api/agent-socket.js';
+import { AgentAbsent, AgentClient, type RemoteAgent } from './api/agent-client.js';
+import { readListening, resolveAgentSocket } from './api/agent-socket.js';
 import { type CliHost } from '../cli-host.js';
 import { CommandFailure } from '../command-failure.js';
 import { EXIT_INTERRUPTED } from '../interrupts.js';
@@ -83,8 +83,21 @@ export async function withAgent(
   try {
     await work({ client, namespace, namespaceGiven: flags.namespace !== undefined, signal });
   } catch (error) {
+    const isNamed = remote !== undefined || socket !== undefined || (env['PODLOOP_SOCKET'] ?? '') !== '';
+    if (error instanceof AgentAbsent && !isNamed) throw withRunning(error, readListening() ?? []);
     if (!signal.aborted) throw error;
   }
   if (interrupted.aborted && !servesUntilInterrupted) throw new CommandFailure([], EXIT_INTERRUPTED);
   if (stdout.failure !== undefined) throw stdout.failure;
+}
+
+/** The same with the sockets of agents that do run, of all at which somebody listens. */
+export function withRunning(absent: CommandFailure, listening: Iterable<string>): CommandFailure {
+  const sockets = [...listening].filter((path) => basename(path) === SOCKET_NAME).sort();
+  if (sockets.length === 0) return absent;
+  const lines = sockets.map((path) => `  export PODLOOP_SOCKET=${path}`);
+  return new CommandFailure([
+    ...absent.lines,
+    ...['Agents that run here, as "podloop ps" lists them:', ...lines],
+  ]);
 }

@@ -276,6 +276,8 @@ describe('the name of a batch', () => {
 
 it('a path that is not there is missing, and nothing else is', async () => {
   const find = (podManifestPath: string) => findMissingManifests({ podManifestPath, manifestUrl: '' });
-  expect(await find(at('none'))).toMatch(/^\S*none does not exist: make that folder or file first/);
+  expect(await find(at('none'))).toMatch(
+    /^\S*none does not exist: make that folder or file of Pod manifests first/,
+  );
   expect(await Promise.all([find(folder), find('-'), find('')])).toEqual([undefined, undefined, undefined]);
 });

@@ -122,7 +122,7 @@ export async function findMissingManifests({
     () => undefined,
     (error: unknown) =>
       systemCodeOf(error) === 'ENOENT'
-        ? `${path} does not exist: make that folder or file first, or name another one`
+        ? `${path} does not exist: make that folder or file of Pod manifests first, or name another one`
         : undefined,
   );
 }

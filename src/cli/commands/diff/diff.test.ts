@@ -31,7 +31,7 @@ const shown = (image: string) => ({
       },
     ],
     ...{ dnsPolicy: 'ClusterFirst', restartPolicy: 'Always', terminationGracePeriodSeconds: 30 },
-    ...{ nodeName: 'n1', enableServiceLinks: true },
+    ...{ nodeName: 'n1', enableServiceLinks: true, securityContext: {} },
   },
   status: { phase: 'Running' },
 });

@@ -126,6 +126,13 @@ describe('podloop get', () => {
     expect(stderr).toContain(words);
   });
 
+  it.each([['secrets'], ['secret/key'], ['cm,secrets']])('shows no Secret: %s', async (what) => {
+    expect(await podloop('get', what)).toMatchObject({
+      ...{ code: 1, stderr: expect.stringMatching(/^error: Secrets are never shown/) as string },
+    });
+    expect(agent.requests).toEqual([]);
+  });
+
   it('goes on with what changes, a row each, and ends with 130 when it is interrupted', async () => {
     agent.on(`GET ${PODS_PATH}`, () => aKubeList(aKubePod('web')));
     agent.on(`WATCH ${PODS_PATH}`, (_, answer) => {

@@ -96,6 +96,8 @@ async function get(words: readonly string[], flags: GetFlags, host: CliHost): Pr
   const hasSelector = flags.selector !== undefined || flags.fieldSelector !== undefined;
   const { allNamespaces } = flags;
   const selection = readSelection(words, { hasSelector, allNamespaces }, 'get');
+  const types = [...selection.types, ...selection.names.map(({ type }) => type)];
+  if (types.some(({ kind }) => kind === 'Secret')) throw failure(NO_SECRETS);
   const format = await readOutputFormat(flags.output);
   checkFlags(flags, format.kind === 'table');
   await withAgent(host, flags, async (session) => {
@@ -105,6 +107,8 @@ async function get(words: readonly string[], flags: GetFlags, host: CliHost): Pr
   });
 }
 
+const NO_SECRETS =
+  'Secrets are never shown, not even to whoever has written them; "podloop apply -f FILE" changes one';
 const MISSING_KIND =
   'You must specify the type of resource to get, as in "podloop get pods": pods, deployments, jobs, configmaps, events, nodes and others.';
 

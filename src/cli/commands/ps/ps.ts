@@ -34,6 +34,7 @@ export function psCommand(host: CliHost): Command {
     .description('List the node agents that run on this machine.')
     .addOption(new Option('-o, --output <format>', 'wide, json or yaml').argParser(parseOutput))
     .option('--no-headers', 'Print no line of headings')
+    .option('-a, --all', 'As without it; for those who are used to it from docker', false)
     .addHelpText('after', wrapNotes(HELP))
     .action(async (flags: PsFlags) => ps(flags, host));
 }

@@ -23,13 +23,15 @@ export interface AgentStart {
 export const AGENT_LOG = 'agent.log';
 
 const ASK_AGAIN_MS = 200;
+/** A source that is away, such as a URL, holds nobody up for longer. */
+const READ_LIMIT_MS = 10_000;
 /** Of the log, when the agent did not start. */
 const SHOWN_LINES = 10;
 
 /**
  * Starts an agent in the background: in a session of its own, so that no terminal ends it, with its log in a file.
  *
- * Resolves once its socket answers. Rejects with a CommandFailure that has the last lines of the log when it ends
+ * Resolves once its socket answers and it has read its manifests, so that whoever asks next finds them. Rejects with a CommandFailure that has the last lines of the log when it ends
  * before. When the signal aborts, or the time is up, the agent goes on.
  */
 export async function startAgent(
@@ -57,13 +59,17 @@ export async function startAgent(
   const stopped = AbortSignal.any([signal, ended.signal]);
   const client = new AgentClient({ socketPath: socket, clock, signal: stopped });
   const untilMs = clock.monotonicMs() + limitMs;
+  let readUntilMs: number | undefined;
   try {
     for (;;) {
       const facts = await readAgent(client, clock).catch(() => undefined);
-      if (facts !== undefined && facts.pid === child.pid) return facts;
+      if (facts !== undefined && facts.pid === child.pid) {
+        readUntilMs ??= clock.monotonicMs() + READ_LIMIT_MS;
+        if (facts.hasReadManifests || clock.monotonicMs() >= readUntilMs) return facts;
+      }
       if (ended.signal.aborted) throw await describeEnd(child, log, ended.signal.reason);
       if (signal.aborted) throw signal.reason;
-      if (clock.monotonicMs() >= untilMs) {
+      if (readUntilMs === undefined && clock.monotonicMs() >= untilMs) {
         throw new CommandFailure([
           `error: the agent (pid ${child.pid!}) does not answer after ${limitMs / 1_000}s; it goes on, and its log is ${log}`,
         ]);

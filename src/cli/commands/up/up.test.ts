@@ -81,7 +81,8 @@ describe('podloop up', () => {
     expect(stdout.split('\n')).toEqual([
       `The agent of ${pods} runs in the background (pid ${pid})`,
       `Its log:      ${root}/agent.log`,
-      `To watch it:  podloop get pods -A -w --socket ${root}/podloop.sock`,
+      `To reach it:  export PODLOOP_SOCKET=${root}/podloop.sock`,
+      'To watch it:  podloop get pods -A -w',
       `To end it:    podloop down ${pods}`,
       '',
     ]);
@@ -122,7 +123,7 @@ describe('podloop up', () => {
     await goOn(2);
     const { code, stdout } = await running.ended;
     expect(code).toBe(0);
-    expect(stdout.split('\n').slice(4)).toEqual([
+    expect(stdout.split('\n').slice(5)).toEqual([
       'default/web is not ready: Pulling',
       'default/job has succeeded',
       'default/web is ready',
@@ -154,12 +155,28 @@ describe('podloop up', () => {
     [
       'the time is up',
       [aPod('web', PULLING)],
-      'not ready after 0.001s: default/web (is not ready: Pulling)\n',
+      'not ready after 0.001s: default/web (is not ready: Pulling)\nTo find out why: podloop doctor pod web\n',
     ],
   ])('fails when %s', async (_, list, words) => {
     const { code, stderr } = await up(['--wait', '--timeout', '1ms'], { lists: [list] });
     expect(code).toBe(1);
     expect(stderr).toContain(words);
+  });
+
+  it('says each state of a pod that is not ready once', async () => {
+    const waiting = (reason: string) =>
+      aPod('web', { containerStatuses: [{ state: { waiting: { reason } } }] });
+    const job = aPod('job', { phase: 'Succeeded' });
+    const lists = [[waiting('ErrImagePull')], [waiting('ImagePullBackOff')], [waiting('ErrImagePull'), job]];
+    const running = await start(['--wait'], { lists: [...lists, [aPod('web', READY), job]] });
+    await running.sees('ErrImagePull');
+    await goOn(1);
+    await running.sees('ImagePullBackOff');
+    await goOn(2);
+    await running.sees('has succeeded');
+    await goOn(3);
+    const { code, stdout } = await running.ended;
+    expect([code, stdout.match(/ErrImagePull/g)]).toEqual([0, ['ErrImagePull']]);
   });
 
   it('shows what is wrong with manifests', async () => {
@@ -180,7 +197,7 @@ describe('podloop up', () => {
 
 describe('podloop up refuses', () => {
   it.each([
-    [['/nosuch'], 'error: /nosuch does not exist: make that folder or file first, or name another one\n'],
+    [['/nosuch'], 'error: /nosuch does not exist: make that folder or file of Pod manifests first, or name another one\n'],
     [
       ['--image-dir', 'x'],
       'error: name the folder before the flags of "podloop run": podloop up FOLDER --image-dir\n',

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { findMissingManifests, SOCKET_NAME } from '#node';
+import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
 import { type KubeObject, type PodObject } from '#kube/columns/kube-object.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure, failure } from '../../command-failure.js';
@@ -132,11 +133,12 @@ async function findOrStart(
   const socket = resolve(findFlag(more, '--socket') ?? join(rootDir, SOCKET_NAME));
   const facts = await startAgent({ args, rootDir, socket, limitMs: START_LIMIT_MS }, host, signal);
   const found = resolveAgentSocket(undefined, host.env, process.getuid?.() ?? 0, 'usual');
-  const at = found === facts.socket ? '' : ` --socket ${quoteWord(facts.socket)}`;
+  const isFound = found === facts.socket;
   for (const line of [
     `The agent of ${folder} runs in the background (pid ${facts.pid})`,
     `Its log:      ${join(rootDir, AGENT_LOG)}`,
-    `To watch it:  podloop get pods -A -w${at}`,
+    ...(isFound ? [] : [`To reach it:  export PODLOOP_SOCKET=${quoteWord(facts.socket)}`]),
+    `To watch it:  podloop get pods -A -w`,
     `To end it:    ${howToEnd(folder)}`,
   ])
     await host.stdout.writeLine(line);
@@ -156,7 +158,7 @@ async function waitForPods(
   const { clock, stdout } = host;
   const client = new AgentClient({ socketPath: socket, clock, signal });
   const untilMs = timeoutMs === 0 ? Infinity : clock.monotonicMs() + timeoutMs;
-  const said = new Map<string, string>();
+  const said = new Map<string, readonly string[]>();
   let failedBefore = '';
   for (;;) {
     const { hasReadManifests, problems } = await readAgent(client, clock);
@@ -165,8 +167,10 @@ async function waitForPods(
     for (const pod of pods) {
       const { uid = '' } = pod.metadata ?? {};
       const state = describeState(pod);
-      if (said.get(uid) === state) continue;
-      said.set(uid, state);
+      const before = said.get(uid) ?? [];
+      // A pod that is tried again and again goes from one state to another and back.
+      if (before.at(-1) === state || (before.includes(state) && !isReady(pod))) continue;
+      said.set(uid, [...before.filter((each) => each !== state), state]);
       await stdout.writeLine(escapeTerminal(`${nameOf(pod)} ${state}`));
     }
     const awaited = pods.filter((pod) => !hasFailedForJob(pod));
@@ -191,11 +195,18 @@ async function waitForPods(
       return stdout.writeLine(`${countReady(pods)} pods are ready`);
     }
     if (clock.monotonicMs() >= untilMs) {
+      const notReady = awaited.filter((pod) => !isReady(pod));
       const late = [
-        ...awaited.filter((pod) => !isReady(pod)).map((pod) => `${nameOf(pod)} (${describeState(pod)})`),
+        ...notReady.map((pod) => `${nameOf(pod)} (${describeState(pod)})`),
         ...jobs.filter(({ isWaiting }) => isWaiting).map(({ name }) => `${name} (waits for its next pod)`),
       ];
-      throw failure(escapeTerminal(`not ready after ${timeoutMs / 1_000}s: ${late.join(', ')}`));
+      const why = notReady.slice(0, 1).map(({ metadata: { name = '', namespace = '' } = {} }) => {
+        const place = namespace === DEFAULT_NAMESPACE ? '' : ` -n ${namespace}`;
+        return `To find out why: podloop doctor pod ${name}${place}`;
+      });
+      throw new CommandFailure(
+        [`error: not ready after ${timeoutMs / 1_000}s: ${late.join(', ')}`, ...why].map(escapeTerminal),
+      );
     }
     await clock.sleep(LOOK_MS, signal);
   }

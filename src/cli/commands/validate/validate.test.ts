@@ -72,6 +72,8 @@ describe('podloop validate', () => {
     expect(stderr).toContain(
       'spec.template.spec.volumes[0].persistentVolumeClaim.claimName: the PersistentVolumeClaim "data" of the namespace default is in none of these files: it gets an empty volume of this node',
     );
+    const namespace = await write('ns.yaml', 'apiVersion: v1\nkind: Namespace\nmetadata: { name: shop }\n');
+    expect((await validate([namespace])).stdout).toBe('DIR/ns.yaml:1: namespace/shop is valid\n');
     const refused = await validate([file, '--forbid', 'hostPID']);
     expect([refused.code, refused.stdout]).toEqual([
       1,

@@ -93,8 +93,8 @@ async function printText(validation: Validation, { stdout, stderr }: CliHost): P
     await stdout.writeLine(toOneLine(`${file}:${line}: pod/${name} in namespace ${namespace} is valid`));
   }
   for (const { file, line, kind, name, namespace } of objects) {
-    const what = `${kind.toLowerCase()}/${name}`;
-    await stdout.writeLine(toOneLine(`${file}:${line}: ${what} in namespace ${namespace} is valid`));
+    const place = kind === 'Namespace' ? '' : ` in namespace ${namespace}`;
+    await stdout.writeLine(toOneLine(`${file}:${line}: ${kind.toLowerCase()}/${name}${place} is valid`));
   }
   for (const path of passedOver)
     await stderr.writeLine(

@@ -1,3 +1,4 @@
+import { isRecord } from '#base/text/is-record.js';
 import { type KubeObject } from '#kube/columns/kube-object.js';
 import { applyPodDefaults } from '#kube/pod/pod-defaults.js';
 import { type Pod } from '#kube/pod/pod.js';
@@ -30,8 +31,11 @@ export function toManifestForm(object: KubeObject): KubeObject {
   const isOfManifest =
     annotations[STATIC_POD_ANNOTATIONS.manifestHash] !== undefined && name.endsWith(ending);
   const own = without(annotations, SERVED_ANNOTATIONS);
+  const { securityContext } = spec ?? {};
+  const isEmpty = isRecord(securityContext) && Object.keys(securityContext).length === 0;
   const added = [
     ...(isOfManifest ? ['nodeName'] : []),
+    ...(isEmpty ? ['securityContext'] : []),
     ...(object.kind === 'PersistentVolumeClaim' ? ['volumeName'] : []),
   ];
   return {
