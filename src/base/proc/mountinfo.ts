@@ -119,9 +119,13 @@ export function parseMountOrigins(text: string): readonly MountOrigin[] {
 }
 
 /** Whether nothing can be written to the file system, whatever its mounts say. */
-export function isFileSystemReadOnly({ superOptions }: Pick<MountOrigin, 'superOptions'>): boolean {
-  // The last two are what newer kernels say of one that they have closed after an error.
-  return ['ro', 'emergency_ro', 'shutdown'].some((option) => superOptions.includes(option));
+export function isFileSystemReadOnly(mount: Pick<MountOrigin, 'superOptions'>): boolean {
+  return mount.superOptions.includes('ro') || isFileSystemClosed(mount);
+}
+
+/** Whether the kernel says that it has closed the file system for writing after an error; older ones do not say so. */
+export function isFileSystemClosed({ superOptions }: Pick<MountOrigin, 'superOptions'>): boolean {
+  return superOptions.includes('emergency_ro') || superOptions.includes('shutdown');
 }
 
 /** The path of a part of a file system in another table of mounts; undefined if it is not reachable there. */

@@ -1,4 +1,9 @@
-import { isFileSystemReadOnly, type MountOrigin, parseMountOrigins } from '#base/proc/mountinfo.js';
+import {
+  isFileSystemClosed,
+  isFileSystemReadOnly,
+  type MountOrigin,
+  parseMountOrigins,
+} from '#base/proc/mountinfo.js';
 import { type HostFiles } from '../facts/host-files.js';
 import { groupBy } from '../group-by.js';
 import { type FailedFileSystem, MAX_NAMED } from './host-facts.js';
@@ -16,9 +21,8 @@ export function parseFailedFileSystems(text: string): MountOrigin[] {
   const writable = parseMountOrigins(text).filter(({ fsType }) => WRITABLE.test(fsType));
   return [...groupBy(writable, ({ device }) => device).values()].flatMap((mounts) => {
     const [first] = mounts;
-    const isClosed = first!.superOptions.some((option) => ['emergency_ro', 'shutdown'].includes(option));
     const isOnPurpose = mounts.some(({ isReadOnly }) => isReadOnly);
-    return isClosed || (isFileSystemReadOnly(first!) && !isOnPurpose) ? [first!] : [];
+    return isFileSystemClosed(first!) || (isFileSystemReadOnly(first!) && !isOnPurpose) ? [first!] : [];
   });
 }
 

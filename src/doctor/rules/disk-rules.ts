@@ -49,15 +49,17 @@ function toFailed(
   closed: readonly DiskFacts[],
 ): Finding {
   const purposes = closed.filter((disk) => disk.device === device).map(({ purpose }) => purpose);
-  const names = pods.map(formatPod);
+  // Nearly all pods have something on a disk of the node: it is the node's then.
+  const isOfPods = purposes.length === 0 && pods.length > 0;
+  const names = isOfPods ? pods.map(formatPod) : [];
   const whose = names.length === 0 ? '' : ` of ${nameSome(names.slice(0, MAX_PODS), names.length)}`;
   const what = purposes.length === 0 ? '' : ` (${purposes.join(', ')})`;
   return {
     ...{ code: 'DiskReadOnly', severity: purposes.length + pods.length > 0 ? 'critical' : 'warning' },
-    ...(pods.length === 0 ? {} : { pod: pods[0]!, pods }),
+    ...(isOfPods ? { pod: pods[0]!, pods } : {}),
     message: `the kernel has made ${path}${what}${whose} read-only after an error: nothing can be written there`,
     evidence: [`${path}: ${fsType} on ${source}, read-only although it was mounted for writing`],
-    remedy: `See the error (dmesg) and what the disk says of itself (smartctl -a ${source}). ${pods.length === 0 ? 'Drain the node, which interrupts all its pods' : 'Stop the pods that are named, or drain the node, which interrupts all its pods'}, then check it unmounted (fsck, xfs_repair) or replace it; to mount it again for writing before that may lose more.`,
+    remedy: `See the error (dmesg) and what the disk says of itself (smartctl -a ${source}). ${isOfPods ? 'Stop the pods that are named, or drain the node, which interrupts all its pods' : 'Drain the node, which interrupts all its pods'}, then check it unmounted (fsck, xfs_repair) or replace it; to mount it again for writing before that may lose more.`,
   };
 }
 

@@ -106,9 +106,9 @@ describe('calls of runc', () => {
   it('that were slow explain a shim that did not answer meanwhile', () => {
     const silent = (name: string): IllShim =>
       aShim({ illness: 'silent', silentForMs: 10_000, pod: podOf(name) });
-    const codes = (name: string): string[] => {
-      const endedCalls = callsOf('a b c d', 12_000);
-      const work = { calls: [], callCount: 0, endedCalls, endedCallCount: 4, asked: 9 };
+    const codes = (name: string, slow = 'a b c d'): string[] => {
+      const endedCalls = callsOf(slow, 12_000);
+      const work = { calls: [], callCount: 0, endedCalls, endedCallCount: endedCalls.length, asked: 9 };
       const ill = { illShims: [silent(name)], illShimCount: 1 };
       return diagnose(aNode({ machine: { runtimeWork: known({ ...work, ...ill }) } })).map(
         ({ code }) => code,
@@ -116,6 +116,9 @@ describe('calls of runc', () => {
     };
     expect(codes('b')).toEqual(['OciRuntimeSlow']);
     expect(codes('other')).toContain('ShimHangs');
+    // Of one or two pods that is no reason.
+    expect(codes('b', 'b')).toEqual(['ShimHangs']);
+    expect(codes('b', 'a b')).toEqual(['ShimHangs']);
   });
 
   it('that were fast are nobody’s fault, however many there were', () => {

@@ -66,7 +66,9 @@ function isExplained(
   { calls: running, endedCalls }: RuntimeWork,
   hung: ReadonlySet<string>,
 ): boolean {
-  const calls = [...running, ...endedCalls.filter(isSlow)];
+  // Of ended calls only those that are reported themselves, as runc is slow for many.
+  const slow = endedCalls.filter(isSlow);
+  const calls = countPods(slow) >= LIMITS.ociCallSlowPods ? [...running, ...slow] : running;
   if (shim.pod === undefined) return calls.some(({ containerId }) => containerId === shim.sandboxId);
   return hung.has(formatPod(shim.pod)) || calls.some((call) => nameOwner(call) === nameOwner(shim));
 }

@@ -15,19 +15,26 @@ function makeHarness(percent = 50) {
   const harness = {
     /** The limit of memory by group; undefined: none. */
     groups: new Map<string, bigint | undefined>(),
-    ...{ slices: [] as string[], writes: 0, allocatable: 1_000n, failure: undefined as Error | undefined },
+    ...{ slices: [] as string[], writes: 0, allocatable: 1_000n, usage: 0n },
+    failure: undefined as Error | undefined,
     logger: new LogRecorder(),
   };
   const reserve = new ClassReserve({
     percent,
-    readAllocatable: () => Promise.resolve(harness.allocatable),
+    readAllocatable: () =>
+      harness.allocatable < 0n
+        ? Promise.reject(new Error('EIO: no huge pages'))
+        : Promise.resolve(harness.allocatable),
     limits: {
-      isLimited: (group) => harness.groups.get(group) !== undefined,
-      set: (group, { memoryBytes }) => {
+      memoryLimitOf: (group) => harness.groups.get(group),
+      setMemory: (group, memoryBytes) => {
         if (harness.failure !== undefined) return Promise.reject(harness.failure);
         harness.writes++;
         harness.groups.set(group, memoryBytes);
-        return Promise.resolve([]);
+        return Promise.resolve();
+      },
+      throwIfBelowUsage: (_, memoryBytes) => {
+        if (harness.usage >= memoryBytes) throw new Error(`below current usage (${harness.usage})`);
       },
     },
     setSlice: (slice, properties) => {
@@ -87,6 +94,7 @@ it('limits a group again that went with its last pod', async () => {
   harness.reserve.note('b', aPod('Burstable', 'b', 200n));
   await harness.reserve.settle(NEVER);
   harness.reserve.forget('b');
+  harness.groups.clear();
   await harness.reserve.settle(NEVER);
   harness.reserve.note('c', aPod('Burstable', 'c', 100n));
   await harness.reserve.settle(NEVER);
@@ -94,12 +102,21 @@ it('limits a group again that went with its last pod', async () => {
 });
 
 it('sets slices through systemd', async () => {
-  const { reserve, slices } = makeHarness(100);
+  const harness = makeHarness(100);
+  const { reserve, slices } = harness;
   const path =
     '/pods.slice/pods-kubepods.slice/pods-kubepods-burstable.slice/pods-kubepods-burstable-podb.slice';
   reserve.note('b', { path, qos: 'Burstable', requestBytes: 5n });
   await reserve.settle(NEVER);
   expect(slices).toEqual(['pods-kubepods-burstable.slice MemoryMax=1000']);
+  // The kernel would kill: it stays as it is until less is used.
+  harness.usage = 900n;
+  reserve.note('g', aPod('Guaranteed', 'g', 300n));
+  await reserve.settle(NEVER);
+  expect(slices).toHaveLength(1);
+  harness.usage = 600n;
+  await reserve.settle(NEVER);
+  expect(slices[1]).toBe('pods-kubepods-burstable.slice MemoryMax=700');
 });
 
 it('takes back what an earlier agent has set where nothing is reserved, and touches nothing else', async () => {
@@ -110,6 +127,14 @@ it('takes back what an earlier agent has set where nothing is reserved, and touc
   await harness.reserve.settle(NEVER);
   expect(Object.fromEntries(harness.groups)).toEqual({ [`${ALL}/burstable`]: undefined });
   expect(harness.writes).toBe(1);
+});
+
+it('never rejects, also where the machine cannot be read', async () => {
+  const harness = makeHarness(100);
+  harness.allocatable = -1n;
+  harness.reserve.note('b', aPod('Burstable', 'b', 200n));
+  await harness.reserve.settle(NEVER);
+  expect(harness.logger.lines).toHaveLength(1);
 });
 
 it('logs once what cannot be set, and tries it again', async () => {

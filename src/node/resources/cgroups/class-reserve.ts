@@ -24,14 +24,13 @@ export interface ClassReserveOptions {
   readonly percent: number;
   /** The memory of all pods together, in bytes. */
   readonly readAllocatable: () => Promise<bigint>;
-  readonly limits: Pick<GroupLimits, 'set' | 'isLimited'>;
+  readonly limits: Pick<GroupLimits, 'setMemory' | 'memoryLimitOf' | 'throwIfBelowUsage'>;
   /** Sets properties of a slice through systemd, to which it belongs. */
   readonly setSlice: (slice: string, properties: readonly string[], signal: AbortSignal) => Promise<void>;
   readonly logger: Logger;
 }
 
 const SLICE = '.slice';
-const PERIOD_US = 100_000n;
 /** How many problems are remembered, so that each is logged once. */
 const MAX_LOGGED = 20;
 
@@ -70,29 +69,38 @@ export class ClassReserve {
       for (const path of this.#settled.keys()) if (!groups.has(path)) this.#settled.delete(path);
       if (groups.size === 0) return;
       const { percent, readAllocatable } = this.#options;
-      const limits = percent === 0 ? undefined : computeClassLimits(await readAllocatable(), pods, percent);
-      for (const [path, qos] of groups) await this.#apply(path, limits?.get(qos), signal);
+      try {
+        const limits = percent === 0 ? undefined : computeClassLimits(await readAllocatable(), pods, percent);
+        for (const [path, qos] of groups) await this.#apply(path, limits?.get(qos), signal);
+      } catch (error) {
+        this.#log('all pods', error);
+      }
     });
   }
 
   async #apply(path: string, memoryBytes: bigint | undefined, signal: AbortSignal): Promise<void> {
-    const { limits, setSlice, logger } = this.#options;
+    const { limits, setSlice } = this.#options;
     if (this.#settled.has(path) && this.#settled.get(path) === memoryBytes) return;
     try {
-      if (memoryBytes !== undefined || limits.isLimited(path)) {
-        const bound = memoryBytes === undefined ? 'infinity' : String(memoryBytes);
-        if (path.endsWith(SLICE)) await setSlice(posix.basename(path), [`MemoryMax=${bound}`], signal);
+      const old = limits.memoryLimitOf(path);
+      if (old !== memoryBytes) {
+        if (!path.endsWith(SLICE)) await limits.setMemory(path, memoryBytes);
         else {
-          const rest = { cpuQuotaUs: undefined, cpuPeriodUs: PERIOD_US, pids: undefined };
-          await limits.set(path, { memoryBytes, ...rest }, 'settle');
+          const shrinks = memoryBytes !== undefined && (old === undefined || memoryBytes < old);
+          if (shrinks) limits.throwIfBelowUsage(path, memoryBytes);
+          await setSlice(posix.basename(path), [`MemoryMax=${memoryBytes ?? 'infinity'}`], signal);
         }
       }
       this.#settled.set(path, memoryBytes);
     } catch (error) {
-      const err = messageOf(error);
-      if (this.#logged.add(`${path} ${err}`))
-        logger.warn('Memory of a class of service is not limited', { cgroup: path, err });
+      this.#log(path, error);
     }
+  }
+
+  #log(cgroup: string, error: unknown): void {
+    const err = messageOf(error);
+    if (this.#logged.add(`${cgroup} ${err}`))
+      this.#options.logger.warn('Memory of a class of service is not limited', { cgroup, err });
   }
 }
 

@@ -103,14 +103,30 @@ export class GroupLimits {
     return { minBytes: toBytes(minBytes), lowBytes: toBytes(lowBytes) };
   }
 
+  /** Sets the limit of memory alone, undefined for none. Rejects as {@link set}. */
+  async setMemory(group: string, memoryBytes: bigint | undefined): Promise<void> {
+    await this.#setMemory(group, memoryBytes, 'settle');
+  }
+
+  /** Throws RESIZE_NOT_POSSIBLE for a limit of memory below what a group uses, also a group that somebody else sets limits of. */
+  throwIfBelowUsage(group: string, memoryBytes: bigint): void {
+    const tree = this.#trees.get('memory');
+    if (tree === undefined) return;
+    const inUse = BigInt(this.#io.read(join(tree.mountpoint, group, USAGE[tree.version]))?.trim() ?? 0);
+    if (inUse >= memoryBytes) throw belowUsage(memoryBytes, inUse);
+  }
+
+  /** The limit of memory of a group, whoever has set it; undefined for none. */
+  memoryLimitOf(group: string): bigint | undefined {
+    const tree = this.#trees.get('memory');
+    return tree && readLimit(this.#io.read(join(tree.mountpoint, group, MEMORY[tree.version])));
+  }
+
   /** Whether a group has a limit of memory or processes. */
   isLimited(group: string): boolean {
-    const read = (controller: string, file: (version: 1 | 2) => string): bigint | undefined => {
-      const tree = this.#trees.get(controller);
-      return tree && readLimit(this.#io.read(join(tree.mountpoint, group, file(tree.version))));
-    };
-    const limits = [read('memory', (version) => MEMORY[version]), read('pids', () => 'pids.max')];
-    return limits.some((limit) => limit !== undefined);
+    const tree = this.#trees.get('pids');
+    const pids = tree && readLimit(this.#io.read(join(tree.mountpoint, group, 'pids.max')));
+    return pids !== undefined || this.memoryLimitOf(group) !== undefined;
   }
 
   /** False where there is no such limit, like the other two. */
@@ -122,13 +138,7 @@ export class GroupLimits {
     if (text === undefined) return false;
     const old = readLimit(text);
     if (old === wanted || (phase === 'grow' && !isMore(wanted, old))) return true;
-    const inUse = BigInt(this.#io.read(join(tree.mountpoint, group, USAGE[tree.version]))?.trim() ?? 0);
-    if (wanted !== undefined && !isMore(wanted, old) && inUse >= wanted) {
-      throw new PodloopError(
-        'RESIZE_NOT_POSSIBLE',
-        `attempting to set pod memory limit (${wanted}) below current usage (${inUse})`,
-      );
-    }
+    if (wanted !== undefined && !isMore(wanted, old)) this.throwIfBelowUsage(group, wanted);
     try {
       await this.#io.write(file, wanted === undefined ? NONE[tree.version] : String(wanted));
     } catch (error) {
@@ -204,6 +214,13 @@ export class GroupLimits {
       }
     }
   }
+}
+
+function belowUsage(wanted: bigint, inUse: bigint): PodloopError {
+  return new PodloopError(
+    'RESIZE_NOT_POSSIBLE',
+    `attempting to set pod memory limit (${wanted}) below current usage (${inUse})`,
+  );
 }
 
 function readLimit(text: string | undefined): bigint | undefined {
