@@ -79,8 +79,8 @@ class RunningPod {
 /** What each image does for its users. */
 const CHECKS: Readonly<Record<string, (pod: RunningPod) => Promise<void>>> = {
   busybox: async (pod) => {
-    const lines = (await pod.log()).split('\n');
-    for (const line of ['prepared', 'nobody there']) expect(lines).toContain(line);
+    for (const line of ['prepared', 'nobody there'])
+      await expect.poll(async () => (await pod.log()).split('\n'), { timeout: 600_000 }).toContain(line);
   },
   nginx: async (pod) => {
     expect(await pod.get(80)).toContain('hello from a ConfigMap');
@@ -114,7 +114,10 @@ const CHECKS: Readonly<Record<string, (pod: RunningPod) => Promise<void>>> = {
   python: async (pod) => expect(await pod.get(8000, '/hostname')).toBe('python-test\n'),
   php: async (pod) => expect(await pod.get(8080)).toBe('hello from php it is'),
   rabbitmq: async (pod) => expect(await pod.user()).toBe('rabbitmq'),
-  openjdk: async (pod) => expect(await pod.log()).toMatch(/^hello from java, \d+ processors\n$/),
+  // Its pod counts as ready from the start of its container on.
+  openjdk: async (pod) => {
+    await expect.poll(() => pod.log(), { timeout: 600_000 }).toMatch(/^hello from java, \d+ processors\n$/);
+  },
 };
 
 describe.skipIf(MISSING.length > 0 || !isRoot)(
