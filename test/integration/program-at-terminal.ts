@@ -1,6 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
 import xterm from '@xterm/headless';
+import {
+  type PictureColour,
+  type PictureLine,
+  type PictureMark,
+} from '#support/pictures/terminal-picture.js';
 import { type ProcessEnd } from './podloop-process.js';
 import { patiently } from '#support/patience.js';
 
@@ -71,6 +76,18 @@ export class ProgramAtTerminal implements AsyncDisposable {
     });
   }
 
+  /** The same with what stands out in them, for a picture: colours, bold and inverse letters. */
+  get picture(): PictureLine[] {
+    const { active } = this.#emulator.buffer;
+    const rows = Array.from({ length: this.#emulator.rows }, (_, row) =>
+      active.getLine(active.viewportY + row),
+    );
+    return rows.map((row) => ({
+      text: row?.translateToString(false) ?? '',
+      marks: row === undefined ? [] : marksOf(row, this.#emulator.cols),
+    }));
+  }
+
   /** Whether what is seen is the other screen, which is gone at the end with all that is on it. */
   get isOnOtherScreen(): boolean {
     return this.#emulator.buffer.active.type === 'alternate';
@@ -122,4 +139,23 @@ export class ProgramAtTerminal implements AsyncDisposable {
     await this.ended.catch(() => undefined);
     this.#emulator.dispose();
   }
+}
+
+/** The colours of a terminal by their numbers, as far as programs here have them. */
+const COLOURS: Readonly<Record<number, PictureColour>> = { 1: 'red', 2: 'green', 3: 'yellow', 8: 'grey' };
+
+function marksOf(row: xterm.IBufferLine, columns: number): PictureMark[] {
+  const marks: PictureMark[] = [];
+  for (let at = 0; at < columns; at++) {
+    const cell = row.getCell(at);
+    if (cell === undefined || (cell.isAttributeDefault() && cell.isFgDefault())) continue;
+    const colour = cell.isDim() === 0 ? COLOURS[cell.getFgColor()] : 'grey';
+    const [isBold, isInverse] = [cell.isBold() !== 0, cell.isInverse() !== 0];
+    const last = marks.at(-1);
+    if (last?.end === at && last.colour === colour && last.isBold === isBold && last.isInverse === isInverse)
+      marks[marks.length - 1] = { ...last, end: at + 1 };
+    else
+      marks.push({ begin: at, end: at + 1, isBold, isInverse, ...(colour === undefined ? {} : { colour }) });
+  }
+  return marks;
 }

@@ -21,9 +21,11 @@ function draw(output: string): string {
     .map((text): PictureLine => {
       const word = Object.keys(SEVERITIES).find((each) => text.startsWith(each)) as
         keyof typeof SEVERITIES | undefined;
-      if (word !== undefined) return { text, mark: { length: word.length, colour: SEVERITIES[word] } };
+      if (word !== undefined)
+        return { text, marks: [{ begin: 0, end: word.length, colour: SEVERITIES[word], isBold: true }] };
       const label = /^ +(evidence|what to do):/.exec(text);
-      return { text, ...(label !== null && { mark: { length: label[0].length, colour: 'grey' } }) };
+      if (label === null) return { text };
+      return { text, marks: [{ begin: 0, end: label[0].length, colour: 'grey', isBold: true }] };
     });
   return drawTerminal('sudo podloop doctor', lines);
 }

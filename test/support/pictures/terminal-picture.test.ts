@@ -3,7 +3,7 @@ import { drawTerminal, wrapLine } from './terminal-picture.js';
 
 it('draws what stands in a terminal, and no markup of it', () => {
   const svg = drawTerminal('$ podloop <x>', [
-    { text: 'CRITICAL PodHung: a & b', mark: { length: 8, colour: 'red' } },
+    { text: 'CRITICAL PodHung: a & b', marks: [{ begin: 0, end: 8, colour: 'red', isBold: true }] },
     { text: '' },
     { text: '  evidence: "quoted" </text><script>' },
   ]);
@@ -12,6 +12,17 @@ it('draws what stands in a terminal, and no markup of it', () => {
   expect(svg).toContain('&lt;/text&gt;&lt;script&gt;');
   expect(svg).not.toContain('<script>');
   expect(svg.match(/<text/g)).toHaveLength(4);
+});
+
+it('draws words between others, and a row that is selected', () => {
+  const svg = drawTerminal('$ podloop', [
+    { text: 'web  Running  5s', marks: [{ begin: 5, end: 12, colour: 'green' }] },
+    { text: 'db   Failed    ', marks: [{ begin: 0, end: 15, isInverse: true }] },
+  ]);
+  expect(svg).toMatch(/<text x="60.0" y="56" fill="#7ee787" textLength="58.8"[^>]*>Running<\/text>/);
+  expect(svg).toMatch(
+    /<rect x="18.0" y="61" width="126.0" height="20" fill="#e6edf3"\/><text [^>]*fill="#0d1117"/,
+  );
 });
 
 it('wraps lines at blanks, and leaves words whole', () => {

@@ -1,14 +1,30 @@
-/** A line of a terminal: words that stand out in front of the rest. */
+/** Characters of a line that look different: from one index up to another. */
+export interface PictureMark {
+  readonly begin: number;
+  readonly end: number;
+  /** Default: as the rest. */
+  readonly colour?: PictureColour;
+  readonly isBold?: boolean;
+  /** The letters have the colour of the window, on their own. */
+  readonly isInverse?: boolean;
+}
+
+/** A line of a terminal, one character for each of its cells. */
 export interface PictureLine {
   readonly text: string;
-  /** How many characters of its beginning stand out, and in which colour. */
-  readonly mark?: { readonly length: number; readonly colour: 'red' | 'yellow' | 'green' | 'grey' };
+  /** In order, none above another. */
+  readonly marks?: readonly PictureMark[];
 }
+
+/** The colours that words have. */
+export type PictureColour = keyof typeof COLOURS;
 
 const CHARACTER_PX = 8.4;
 const LINE_PX = 20;
 const EDGE_PX = 18;
 const BAR_PX = 30;
+const WINDOW = '#0d1117';
+const LETTERS = '#e6edf3';
 const COLOURS = { red: '#ff7b72', yellow: '#e3b341', green: '#7ee787', grey: '#8b949e' } as const;
 
 /**
@@ -20,15 +36,10 @@ export function drawTerminal(title: string, lines: readonly PictureLine[]): stri
   const columns = Math.max(title.length, ...lines.map(({ text }) => text.length));
   const width = Math.ceil(columns * CHARACTER_PX + 2 * EDGE_PX);
   const height = BAR_PX + lines.length * LINE_PX + 2 * EDGE_PX - 8;
-  const rows = lines.map(({ text, mark }, at) => {
-    const y = BAR_PX + EDGE_PX + at * LINE_PX + 8;
-    const cut = mark?.length ?? 0;
-    const head = mark === undefined ? '' : drawText(text.slice(0, cut), 0, y, COLOURS[mark.colour], true);
-    return `${head}${drawText(text.slice(cut), cut, y, '#e6edf3', false)}`;
-  });
+  const rows = lines.map((line, at) => drawLine(line, BAR_PX + EDGE_PX + at * LINE_PX + 8));
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" role="img" aria-label="${escapeText(title)}">`,
-    `<rect width="${width}" height="${height}" rx="8" fill="#0d1117"/>`,
+    `<rect width="${width}" height="${height}" rx="8" fill="${WINDOW}"/>`,
     ...['#ff5f57', '#febc2e', '#28c840'].map(
       (fill, at) => `<circle cx="${EDGE_PX + at * 18}" cy="16" r="5.5" fill="${fill}"/>`,
     ),
@@ -41,15 +52,34 @@ export function drawTerminal(title: string, lines: readonly PictureLine[]): stri
   ].join('\n');
 }
 
-function drawText(text: string, column: number, y: number, fill: string, isBold: boolean): string {
-  const words = text.trimEnd();
-  if (words.trim() === '') return '';
-  const indent = words.length - words.trimStart().length;
-  const x = EDGE_PX + (column + indent) * CHARACTER_PX;
-  const shown = words.trimStart();
-  const weight = isBold ? ' font-weight="bold"' : '';
-  const length = (shown.length * CHARACTER_PX).toFixed(1);
-  return `<text x="${x.toFixed(1)}" y="${y}" fill="${fill}"${weight} textLength="${length}" lengthAdjust="spacingAndGlyphs">${escapeText(shown)}</text>`;
+function drawLine({ text, marks = [] }: PictureLine, y: number): string {
+  let [drawn, at] = ['', 0];
+  for (const mark of marks) {
+    drawn += drawText(text.slice(at, mark.begin), at, y, {});
+    drawn += drawText(text.slice(mark.begin, mark.end), mark.begin, y, mark);
+    at = mark.end;
+  }
+  return drawn + drawText(text.slice(at), at, y, {});
+}
+
+function drawText(
+  text: string,
+  column: number,
+  y: number,
+  { colour, isBold = false, isInverse = false }: Partial<PictureMark>,
+): string {
+  const own = colour === undefined ? LETTERS : COLOURS[colour];
+  const xOf = (at: number): string => (EDGE_PX + at * CHARACTER_PX).toFixed(1);
+  const ground = isInverse
+    ? `<rect x="${xOf(column)}" y="${y - 15}" width="${(text.length * CHARACTER_PX).toFixed(1)}" height="${LINE_PX}" fill="${own}"/>`
+    : '';
+  const style = `fill="${isInverse ? WINDOW : own}"${isBold ? ' font-weight="bold"' : ''}`;
+  // Browsers show one blank for several.
+  const words = [...text.matchAll(/\S+(?: \S+)*/g)].map(({ 0: shown, index }) => {
+    const length = (shown.length * CHARACTER_PX).toFixed(1);
+    return `<text x="${xOf(column + index)}" y="${y}" ${style} textLength="${length}" lengthAdjust="spacingAndGlyphs">${escapeText(shown)}</text>`;
+  });
+  return ground + words.join('');
 }
 
 function escapeText(text: string): string {

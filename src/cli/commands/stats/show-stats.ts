@@ -129,7 +129,7 @@ function toScreen(rows: readonly Row[], flags: StatsFlags, nowMs: number): Scree
   return [
     { text: `podloop stats   ${time}   Ctrl-C ends it`, style: 'title' },
     { text: '' },
-    { text: head, style: 'header' },
+    { text: head, style: 'title' },
     ...lines.map((text) => ({ text })),
   ];
 }

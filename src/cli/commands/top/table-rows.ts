@@ -57,7 +57,7 @@ export function podRows(
   ]);
   const [header = '', ...body] = layOut(POD_COLUMNS, cells, room.columns);
   return [
-    { text: header, style: 'header' as const },
+    { text: header, style: 'title' as const },
     ...body.map((text, at): Row => {
       if (offset + at === room.selected) return { text, style: 'selected' };
       return shown[at]!.stuck === undefined ? { text } : { text, style: 'warning' };
@@ -90,7 +90,7 @@ export function callRows(
   const [header = '', ...body] = layOut(CALL_COLUMNS, cells, columns);
   const more = callsInFlightCount - callsInFlight.length + calls.length - shown.length;
   return [
-    { text: header, style: 'header' },
+    { text: header, style: 'title' },
     ...body.map((text) => ({ text })),
     ...(isWhole ? [] : [{ text: `… and ${more} more`, style: 'dim' as const }]),
   ];

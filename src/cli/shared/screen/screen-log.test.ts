@@ -15,10 +15,12 @@ it('shows warnings and errors as sentences, and nothing else', () => {
   log.warn('Disk is nearly full', { usage: 93, path: undefined });
   log.error('Cannot be read', new Error('no such file'), { path: '/a b' });
   log.error('It ended');
+  log.error('Cannot be synced', new Error('no room'), { pod: 'web', podUID: 'u' });
   expect(shown).toEqual([
     'Disk is nearly full usage=93',
     'Cannot be read err="no such file" path="/a b"',
     'It ended',
+    'Cannot be synced pod="web" err="no room" podUID="u"',
   ]);
   expect(log.enabled()).toBe(false);
 });

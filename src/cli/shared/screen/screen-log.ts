@@ -52,7 +52,11 @@ export class ScreenLog implements Logger {
   #take(message: string, fields: LogFields, write: () => void): void {
     this.#kept = [...this.#kept.slice(1 - KEPT_LINES), write];
     if (message === SAID_BY_EVENT && BACK_OFF.test(String(fields['err']))) return;
-    const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
+    // A row of a screen may be cut off: what it is about stands in front.
+    const rank = ([key]: readonly [string, unknown]): number => (key === 'pod' ? 0 : 1);
+    const entries = Object.entries(fields)
+      .filter(([, value]) => value !== undefined)
+      .sort((one, other) => rank(one) - rank(other));
     this.#show([message, ...entries.map(([key, value]) => `${key}=${formatKlogValue(value)}`)].join(' '));
   }
 }
