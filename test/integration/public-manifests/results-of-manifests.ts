@@ -42,6 +42,7 @@ export function renderResults(
   const collections = [...new Set(results.map(({ collection }) => collection))].sort();
   return [
     '# Public manifests',
+    ...(isAsked ? [summarize(results)] : []),
     'Manifests that others have published, each run by `podloop run` on the embedded runtime with stand-ins: every image and command is another one, probes and hooks succeed, ' +
       'requests of resources are left out, paths of the node are below a folder of the test, there are two pods at most, and what a pod refers to is there. A CronJob runs as its Job. ' +
       'All else is as it was written. An object *runs* when all of its pods run or have ended well; what does not run among thirty others is tried again among eight, and alone where ports of the node are taken.',
@@ -73,6 +74,26 @@ export function renderResults(
   ]
     .join('\n\n')
     .concat('\n');
+}
+
+/** The numbers of pods and workloads, in a sentence each. */
+function summarize(results: readonly CaseResult[]): string {
+  const ofThese = (list: readonly CaseResult[], what: string): string => {
+    const taken = list.filter(({ isTaken }) => isTaken !== false);
+    const refused = taken.filter(({ refusal }) => refusal !== undefined).length;
+    const failed = taken.filter(({ failure }) => failure !== undefined).length;
+    const run = taken.length - refused - failed;
+    return `Of ${taken.length} ${what} that an API server takes, ${run} run (refused: ${refused}, not running: ${failed}).`;
+  };
+  const isPod = ({ kind }: CaseResult): boolean => kind === 'Pod';
+  return [
+    ofThese(results.filter(isPod), 'Pods'),
+    ofThese(
+      results.filter((each) => !isPod(each)),
+      'workloads',
+    ),
+    'The reasons are below.',
+  ].join(' ');
 }
 
 function reasons(
