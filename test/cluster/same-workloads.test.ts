@@ -17,7 +17,7 @@ import { untilAsync } from './harness/until-async.js';
 const found = findClusterBinaries();
 const NODE = 'lab-s';
 /** As long as something changes it is waited for, however slow the machine: nothing has to change for so long. */
-const STUCK_MS = 120_000;
+const STUCK_MS = 600_000;
 /** And when all is as expected, it has to stay so. */
 const STILL_MS = 10_000;
 const HOUR_MS = 60 * 60_000;
