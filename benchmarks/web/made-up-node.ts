@@ -20,10 +20,18 @@ export class MadeUpNode {
   readonly #beganMs = Date.now();
   readonly #followers = new Set<ServerResponse>();
   readonly #watchers = new Set<ServerResponse>();
+  readonly #sent: Promise<void>;
+  #reportSent = (): void => undefined;
   #number = 0;
 
   constructor(options: MadeUpNodeOptions) {
     this.#options = options;
+    this.#sent = new Promise((resolve) => (this.#reportSent = resolve));
+  }
+
+  /** Resolves once somebody has got the whole history. */
+  get historySent(): Promise<void> {
+    return this.#sent;
   }
 
   /** Gives its answers to an agent's API. */
@@ -70,6 +78,7 @@ export class MadeUpNode {
       piece = [];
     }
     this.#join(this.#followers, answer);
+    this.#reportSent();
   }
 
   #join(group: Set<ServerResponse>, answer: ServerResponse): void {

@@ -51,6 +51,8 @@ const PROGRAM = 'dist/program/podloop.js';
 const MIB = 2 ** 20;
 const LOAD_LIMIT_MS = 300_000;
 const TICK_MS = 100;
+/** What was sent last is on its way for a moment. */
+const SETTLE_MS = 5_000;
 const TRACED_MS = 60_000;
 /** What makes a task a long one. */
 const LONG_MS = 50;
@@ -87,7 +89,9 @@ export async function runWebBenchmark(options: WebBenchmarkOptions): Promise<Web
       .getByRole('button', { name: /^pod-0/ })
       .first()
       .waitFor({ timeout: LOAD_LIMIT_MS });
+    await node.historySent;
     const loadedMs = performance.now() - beganMs;
+    await sleep(SETTLE_MS, undefined, { signal });
     const loading = await takeTasks(page);
     const loadedMiB = await collectedMiB(page);
     await takeTasks(page);

@@ -245,11 +245,7 @@ function drawRun(context: CanvasRenderingContext2D, span: Span, box: Box, palett
   context.globalAlpha = isOver && !isShort ? 0.42 : 0.92;
   rounded(context, x, y, width, height, Math.min(4, width / 2));
   context.globalAlpha = 1;
-  if (!isOver) {
-    if (width > 160) drawLabel(context, span.label, box, palette.onBar);
-    return;
-  }
-  if (isShort) return;
+  if (!isOver || isShort) return;
   context.fillStyle = palette[span.tone];
   rounded(context, x + width - END_PX, y - 1, END_PX, height + 2, 2);
   const left = x + width - END_PX - 5 - context.measureText(span.label).width;

@@ -101,7 +101,6 @@ export function TimeTools(props: TimeToolsProps): JSX.Element {
         Go to{' '}
         <input
           type="datetime-local"
-          step={1}
           onChange={(event) => {
             const ms = Date.parse(event.currentTarget.value);
             if (!Number.isNaN(ms)) onGoTo(ms);

@@ -25,11 +25,7 @@ interface NodeList {
     readonly status?: {
       readonly capacity?: Readonly<Record<string, string>>;
       readonly allocatable?: Readonly<Record<string, string>>;
-      readonly conditions?: readonly {
-        readonly type: string;
-        readonly status: string;
-        readonly message?: string;
-      }[];
+      readonly conditions?: readonly Condition[];
       readonly addresses?: readonly { readonly type: string; readonly address: string }[];
       readonly nodeInfo?: Readonly<Record<string, string>>;
     };
@@ -67,11 +63,13 @@ export function NodeView({ session, facts, pods }: NodeViewProps): JSX.Element {
     <section class="view">
       <div class="tools">
         <h1>{node?.metadata.name ?? facts.value?.nodeName ?? 'Node'}</h1>
-        {conditions.map(({ type, status, message }) => (
-          <span key={type} class={`pill ${status === 'True' ? 'ok' : 'bad'}`} title={message}>
-            {status === 'True' ? type : `Not ${type.toLowerCase()}: ${message ?? ''}`}
-          </span>
-        ))}
+        {conditions
+          .filter((each) => each.type === 'Ready' || !isGood(each))
+          .map((each) => (
+            <span key={each.type} class={`pill ${isGood(each) ? 'ok' : 'bad'}`} title={each.message}>
+              {isGood(each) ? each.type : describeTrouble(each)}
+            </span>
+          ))}
       </div>
       {usage.isAbsent ? (
         <p class="empty">
@@ -177,6 +175,22 @@ function LargestPods({ summary }: { summary: Summary | undefined }): JSX.Element
       </table>
     </div>
   );
+}
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly message?: string;
+}
+
+/** Of pressure it is good that there is none. */
+function isGood({ type, status }: Condition): boolean {
+  return /Pressure$|Unavailable$/.test(type) ? status === 'False' : status === 'True';
+}
+
+function describeTrouble({ type, status, message }: Condition): string {
+  const what = status === 'False' ? `Not ${type.toLowerCase()}` : type;
+  return message === undefined || message === '' ? what : `${what}: ${message}`;
 }
 
 interface ImageList {

@@ -231,7 +231,7 @@ function renderRow({ pod, now, usage }: PodRowProps): JSX.Element {
       <td class="number of-ready">{readyOf(pod)}</td>
       <td class={restarts > 0 ? 'number warn' : 'number'}>{restarts}</td>
       {usage !== undefined && <td class="number of-cpu">{formatCpu(usage)}</td>}
-      {usage !== undefined && <td class="number">{formatBytes(usage.memory?.workingSetBytes)}</td>}
+      {usage !== undefined && <td class="number of-memory">{formatBytes(usage.memory?.workingSetBytes)}</td>}
       <td class="number of-age">{formatAge(creationTimestamp, now)}</td>
       <td class="mono of-ip">{pod.status?.podIP ?? '–'}</td>
     </tr>

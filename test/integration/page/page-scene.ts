@@ -128,7 +128,8 @@ const NODE = {
     allocatable: { cpu: '3800m', memory: '15302876Ki', pods: '110' },
     conditions: [
       { type: 'Ready', status: 'True' },
-      { type: 'DiskPressure', status: 'False', message: 'the disk of containers is nearly full' },
+      { type: 'MemoryPressure', status: 'False', message: 'there is enough' },
+      { type: 'DiskPressure', status: 'True', message: 'the disk of containers is nearly full' },
     ],
     addresses: [{ type: 'InternalIP', address: '10.0.0.7' }],
     nodeInfo: { containerRuntimeVersion: 'containerd://2.1.9', kernelVersion: '6.12.9' },

@@ -236,10 +236,13 @@ describe.skipIf(BROWSER === undefined)('the page in a browser (needs chromium)',
     await page.setViewportSize({ width, height });
     await page.emulateMedia({ colorScheme });
     await enter();
-    for (const view of ['timeline', 'pods', 'pods/default/web', 'node', 'generator', 'doctor']) {
+    const ofPod = ['', '/logs', '/events', '/manifest', '/terminal'].map((tab) => `pods/default/web${tab}`);
+    for (const view of ['timeline', 'pods', ...ofPod, 'node', 'generator', 'doctor']) {
       await page.goto(`${stage.origin}/#/${view}`);
       await page.locator('main > *').first().waitFor();
-      const wide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+      const wide = await page.evaluate(
+        '[document.documentElement, document.querySelector("main")].some(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)',
+      );
       expect(`${view}: ${wide ? 'scrolls' : 'fits'}`).toBe(`${view}: fits`);
     }
   });

@@ -3,7 +3,8 @@
  *
  *   PODLOOP_PICTURES=1 npx vitest run test/integration/page/pictures.test.ts
  *
- * Each has at most 64 colours, which makes a file of some 50 KB.
+ * Make them smaller before they are committed: 255 colours are enough.
+ * With PODLOOP_PICTURES=/a/folder there are more, of other views and schemes.
  *
  * @module
  */
@@ -71,7 +72,7 @@ const PICTURES: readonly Picture[] = [
   { name: 'page-phone-pods', scheme: 'light', size: PHONE, view: 'pods' },
   { name: 'page-phone-pod', scheme: 'light', size: PHONE, view: 'pods/default/search' },
 ];
-/** Those that docs show; with PODLOOP_PICTURES=FOLDER all are written there. */
+/** Those that docs show. */
 const IN_DOCS = ['page-timeline', 'page-pods', 'page-terminal', 'page-phone'];
 
 describe.runIf(BROWSER !== undefined && PODLOOP_PICTURES !== undefined)('pictures of the page', () => {
