@@ -197,7 +197,10 @@ describe('podloop up', () => {
 
 describe('podloop up refuses', () => {
   it.each([
-    [['/nosuch'], 'error: /nosuch does not exist: make that folder or file of Pod manifests first, or name another one\n'],
+    [
+      ['/nosuch'],
+      'error: /nosuch does not exist: make that folder or file of Pod manifests first, or name another one\n',
+    ],
     [
       ['--image-dir', 'x'],
       'error: name the folder before the flags of "podloop run": podloop up FOLDER --image-dir\n',
