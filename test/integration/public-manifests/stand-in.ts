@@ -13,7 +13,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** The label with the number of an object, on all pods that it has. */
 export const CASE_LABEL = 'podloop-case';
 /** What stands for every image. */
-export const STAND_IN_IMAGE = 'podloop.local/host';
+const STAND_IN_IMAGE = 'podloop.local/host';
 
 const STAY = ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 1; done'];
 const END = ['sh', '-c', 'exit 0'];
