@@ -1,7 +1,10 @@
+import { chown, symlink } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { aKubeList, AgentCommandHarness, PODS_PATH } from '#support/harness/agent-command-harness.js';
 import { type FakeAgentServer } from '#support/fakes/fake-agent-server.js';
+import { SystemClock } from '#base/time/clock.js';
 import { withRunning } from './agent-session.js';
+import { findAgents, isTrustedSocket } from './agents/find-agents.js';
 import { AgentAbsent } from './api/agent-client.js';
 
 let agent: FakeAgentServer;
@@ -14,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => lab[Symbol.asyncDispose]());
 
 describe('an agent that is not there', () => {
-  it('is told of with its socket, and what to do', async () => {
+  it('is an error that names its socket, and what to do', async () => {
     const env = { PODLOOP_SOCKET: '/nowhere/podloop.sock' };
     const { code, stderr } = await lab.start(['get', 'pods'], { env }).ended;
     expect(code).toBe(1);
@@ -23,16 +26,34 @@ describe('an agent that is not there', () => {
     );
   });
 
-  it('is told of with those that do run, where nobody has named one', () => {
+  it('lists the agents that run where nobody has named one, as a shell takes their sockets', () => {
     const absent = new AgentAbsent('/nowhere/podloop.sock');
-    const listening = new Set(['/run/dbus/system_bus_socket', '/b/podloop.sock', '/a/podloop.sock']);
-    expect(withRunning(absent, listening).lines).toEqual([
+    const agents = [{ socket: '/b/$(cmd)/podloop.sock' }, { socket: '/a/podloop.sock' }];
+    expect(withRunning(absent, agents).lines).toEqual([
       ...absent.lines,
-      'Agents that run here, as "podloop ps" lists them:',
-      ...['  export PODLOOP_SOCKET=/a/podloop.sock', '  export PODLOOP_SOCKET=/b/podloop.sock'],
+      'Agents that run here; "podloop ps" says more about them:',
+      ...['  export PODLOOP_SOCKET=/a/podloop.sock', "  export PODLOOP_SOCKET='/b/$(cmd)/podloop.sock'"],
     ]);
     expect(withRunning(absent, [])).toBe(absent);
   });
+
+  it.runIf(process.getuid?.() === 0)(
+    'lists no agent at a socket of another user, and none behind a link',
+    async () => {
+      agent.on('GET /agent', () => ({ kind: 'Agent', pid: 1, socket: agent.socketPath, startedAt: '' }));
+      agent.on('GET /api/v1/pods', () => aKubeList());
+      const link = `${agent.socketPath}.link`;
+      await symlink(agent.socketPath, link);
+      expect([agent.socketPath, link].map(isTrustedSocket)).toEqual([true, false]);
+      const { signal } = new AbortController();
+      const host = { env: { PODLOOP_SOCKET: agent.socketPath }, clock: new SystemClock() };
+      const find = async () =>
+        (await findAgents(host, signal, (path) => path === agent.socketPath && isTrustedSocket(path))).agents;
+      expect(await find()).toMatchObject([{ socket: agent.socketPath }]);
+      await chown(agent.socketPath, 65_534, 65_534);
+      expect(await find()).toEqual([]);
+    },
+  );
 
   it('is looked for at the socket of the flag first', async () => {
     agent.on(`GET ${PODS_PATH}`, () => aKubeList());

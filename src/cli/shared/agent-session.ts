@@ -1,9 +1,11 @@
-import { basename, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { SOCKET_NAME } from '#node';
 import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
 import { AgentAbsent, AgentClient, type RemoteAgent } from './api/agent-client.js';
-import { readListening, resolveAgentSocket } from './api/agent-socket.js';
+import { quoteWord } from './agents/agent-places.js';
+import { type AgentFacts, findAgents, isTrustedSocket } from './agents/find-agents.js';
+import { resolveAgentSocket } from './api/agent-socket.js';
 import { type CliHost } from '../cli-host.js';
 import { CommandFailure } from '../command-failure.js';
 import { EXIT_INTERRUPTED } from '../interrupts.js';
@@ -84,20 +86,24 @@ export async function withAgent(
     await work({ client, namespace, namespaceGiven: flags.namespace !== undefined, signal });
   } catch (error) {
     const isNamed = remote !== undefined || socket !== undefined || (env['PODLOOP_SOCKET'] ?? '') !== '';
-    if (error instanceof AgentAbsent && !isNamed) throw withRunning(error, readListening() ?? []);
+    if (error instanceof AgentAbsent && !isNamed)
+      throw withRunning(error, (await findAgents(host, signal, isTrustedSocket)).agents);
     if (!signal.aborted) throw error;
   }
   if (interrupted.aborted && !servesUntilInterrupted) throw new CommandFailure([], EXIT_INTERRUPTED);
   if (stdout.failure !== undefined) throw stdout.failure;
 }
 
-/** The same with the sockets of agents that do run, of all at which somebody listens. */
-export function withRunning(absent: CommandFailure, listening: Iterable<string>): CommandFailure {
-  const sockets = [...listening].filter((path) => basename(path) === SOCKET_NAME).sort();
-  if (sockets.length === 0) return absent;
-  const lines = sockets.map((path) => `  export PODLOOP_SOCKET=${path}`);
+/** The same with the sockets of agents that do run. */
+export function withRunning(
+  absent: CommandFailure,
+  agents: readonly Pick<AgentFacts, 'socket'>[],
+): CommandFailure {
+  if (agents.length === 0) return absent;
+  const sockets = agents.map(({ socket }) => socket).sort();
   return new CommandFailure([
     ...absent.lines,
-    ...['Agents that run here, as "podloop ps" lists them:', ...lines],
+    'Agents that run here; "podloop ps" says more about them:',
+    ...sockets.map((path) => `  export PODLOOP_SOCKET=${quoteWord(path)}`),
   ]);
 }

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { SOCKET_NAME } from '#node';
@@ -46,16 +46,17 @@ const LIMIT_MS = 5_000;
 
 /**
  * The agents of this machine: those with a default root folder, those whose command line or `PODLOOP_SOCKET` names their
- * socket, and any that listens at a socket of the usual name. Never rejects.
+ * socket, and any that listens at a socket of the usual name; `mayAsk` says which of them may be asked. Never rejects.
  */
 export async function findAgents(
   { env, clock }: Pick<CliHost, 'env' | 'clock'>,
   signal: AbortSignal,
+  mayAsk: (socketPath: string) => boolean = existsSync,
 ): Promise<FoundAgents> {
   const listening = [...(readListening() ?? [])].filter((path) => basename(path) === SOCKET_NAME);
   const named = [env['PODLOOP_SOCKET'] ?? '', ...namedSockets()].filter((path) => path !== '');
   const usual = listUsualSockets(env, process.getuid?.() ?? 0);
-  const candidates = new Set([...listening, ...usual, ...named].filter((path) => existsSync(path)));
+  const candidates = new Set([...listening, ...usual, ...named].filter((path) => mayAsk(path)));
   const closed: string[] = [];
   const asked = [...candidates].sort().map(async (socketPath) => {
     const client = new AgentClient({ socketPath, clock, signal });
@@ -74,6 +75,16 @@ export async function findAgents(
   const found = (await Promise.all(asked)).flat();
   const agents = [...new Map(found.map((agent) => [agent.pid, agent])).values()];
   return { agents: agents.sort((one, other) => one.startedAt.localeCompare(other.startedAt)), closed };
+}
+
+/**
+ * Whether a socket belongs to this user or to root. Anybody can listen where everybody may write, and answer in the name
+ * of an agent.
+ */
+export function isTrustedSocket(path: string): boolean {
+  // A link could lead elsewhere by the time that somebody connects.
+  const facts = lstatSync(path, { throwIfNoEntry: false });
+  return facts !== undefined && facts.isSocket() && [0, process.getuid?.() ?? 0].includes(facts.uid);
 }
 
 /** What the agent of a socket says about itself. Rejects with an Error that says why there is nothing. */
