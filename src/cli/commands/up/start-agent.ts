@@ -31,8 +31,8 @@ const SHOWN_LINES = 10;
 /**
  * Starts an agent in the background: in a session of its own, so that no terminal ends it, with its log in a file.
  *
- * Resolves once its socket answers and it has read its manifests, so that whoever asks next finds them. Rejects with a CommandFailure that has the last lines of the log when it ends
- * before. When the signal aborts, or the time is up, the agent goes on.
+ * Resolves once it answers and has read its manifests. Rejects with a CommandFailure when it ends before, with the last
+ * lines of the log, or does not answer in time; then, and when the signal aborts, the agent goes on.
  */
 export async function startAgent(
   { args, rootDir, socket, limitMs }: AgentStart,
@@ -63,15 +63,18 @@ export async function startAgent(
   try {
     for (;;) {
       const facts = await readAgent(client, clock).catch(() => undefined);
-      if (facts !== undefined && facts.pid === child.pid) {
-        readUntilMs ??= clock.monotonicMs() + READ_LIMIT_MS;
-        if (facts.hasReadManifests || clock.monotonicMs() >= readUntilMs) return facts;
+      const nowMs = clock.monotonicMs();
+      const answers = facts !== undefined && facts.pid === child.pid;
+      if (answers) {
+        readUntilMs ??= nowMs + READ_LIMIT_MS;
+        if (facts.hasReadManifests || nowMs >= readUntilMs) return facts;
       }
       if (ended.signal.aborted) throw await describeEnd(child, log, ended.signal.reason);
       if (signal.aborted) throw signal.reason;
-      if (readUntilMs === undefined && clock.monotonicMs() >= untilMs) {
+      if (!answers && nowMs >= Math.max(untilMs, readUntilMs ?? 0)) {
+        const how = readUntilMs === undefined ? `after ${limitMs / 1_000}s` : 'any more';
         throw new CommandFailure([
-          `error: the agent (pid ${child.pid!}) does not answer after ${limitMs / 1_000}s; it goes on, and its log is ${log}`,
+          `error: the agent (pid ${child.pid!}) does not answer ${how}; it goes on, and its log is ${log}`,
         ]);
       }
       await clock.sleep(ASK_AGAIN_MS, stopped).catch(() => undefined);

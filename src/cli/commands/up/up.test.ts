@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,9 +34,11 @@ writeFileSync(home + '/pid', String(process.pid));
 const socket = rootDir + '/podloop.sock';
 const agent = { kind: 'Agent', pid: process.pid, rootDir, socket, manifests: [folder], hasReadManifests: true,
   problems: [], startedAt: '', runtime: {}, ...JSON.parse(facts) };
-const { jobs = [] } = agent;
+const { jobs = [], answers = Infinity } = agent;
+let asked = 0;
 const step = () => existsSync(home + '/step') ? Number(readFileSync(home + '/step')) : 0;
 createServer((request, answer) => {
+  if (++asked > answers) { writeFileSync(home + '/silent', ''); return request.socket.destroy(); }
   const items = JSON.parse(pods)[step()];
   const list = request.url.endsWith('/jobs') ? { kind: 'JobList', items: jobs } : { kind: 'PodList', items };
   answer.end(JSON.stringify(request.url === '/agent' ? agent : list));
@@ -56,15 +59,19 @@ interface StandIn {
   readonly facts?: object | 'fails';
   /** Its pods, one list after the other as {@link goOn} is called. */
   readonly lists?: readonly (readonly object[])[];
+  readonly clock?: SystemClock;
 }
 
-async function start(args: readonly string[], { facts = {}, lists = [[]] }: StandIn = {}): Promise<Running> {
+async function start(
+  args: readonly string[],
+  { facts = {}, lists = [[]], clock = new SystemClock() }: StandIn = {},
+): Promise<Running> {
   const program = join(home, 'stand-in.mjs');
   await writeFile(program, STAND_IN);
   const programArgs = [home, facts === 'fails' ? facts : JSON.stringify(facts), JSON.stringify(lists)];
   return lab.start(['up', pods, '--root-dir', join(home, 'root'), ...args], {
     env: { HOME: home },
-    more: { clock: new SystemClock(), selfCommand: [process.execPath, program, ...programArgs] },
+    more: { clock, selfCommand: [process.execPath, program, ...programArgs] },
   });
 }
 
@@ -100,6 +107,18 @@ describe('podloop up', () => {
       `error: unknown option\nThe agent ended with 1. Its log: ${join(home, 'root', 'agent.log')}\n`,
     );
     expect(await readFile(join(home, 'root', 'agent.log.1'), 'utf8')).toBe('the one before');
+  });
+
+  it('fails when the agent has answered and then does not any more', async () => {
+    // An hour passes at once when the agent has fallen silent.
+    const clock = new SystemClock();
+    const since = clock.monotonicMs.bind(clock);
+    clock.monotonicMs = () => since() + (existsSync(join(home, 'silent')) ? 3_600_000 : 0);
+    const { code, stderr } = await up([], { facts: { hasReadManifests: false, answers: 1 }, clock });
+    const pid = await readFile(join(home, 'pid'), 'utf8');
+    const log = join(home, 'root', 'agent.log');
+    const words = `error: the agent (pid ${pid}) does not answer any more; it goes on, and its log is ${log}\n`;
+    expect([code, stderr]).toEqual([1, words]);
   });
 
   it('says so when the program itself cannot be started', async () => {
