@@ -47,6 +47,20 @@ describe('a copy of a pod for debugging', () => {
     });
   });
 
+  it('has sidecars without probes and ports of the node, too', () => {
+    const sidecar = { name: 'proxy', image: 'p:1', restartPolicy: 'Always' };
+    const ports = [{ containerPort: 1 }, { containerPort: 2, hostPort: 2 }];
+    const pod = {
+      ...POD,
+      spec: { ...POD.spec, initContainers: [{ ...sidecar, ports, startupProbe: {}, livenessProbe: {} }] },
+    };
+    const request = { name: 'copy', container: DEBUGGER, sharesProcesses: false, images: {} };
+    expect(copyPod(pod, request).copy).toMatchObject({
+      spec: { initContainers: [{ ...sidecar, ports: [{ containerPort: 1 }] }] },
+    });
+    expect(JSON.stringify(copyPod(pod, request).copy)).not.toContain('Probe');
+  });
+
   it('has another command in a container of the pod, which may do what it might before', () => {
     const securityContext = { capabilities: { add: ['SYS_PTRACE'] } } as object;
     const container = { name: 'main', command: ['sh'], tty: true, env: [{ name: 'B', value: '2' }] };

@@ -35,7 +35,7 @@ export function copyPod(
 ): { readonly copy: KubeObject; readonly container: string | undefined } {
   const { metadata = {}, ...rest } = withoutDebugContainers(toManifestForm(pod));
   const { labels: _labels, ...meta } = metadata;
-  const { nodeName: _node, containers, ...spec } = (rest as PodObject).spec ?? {};
+  const { nodeName: _node, containers, initContainers, ...spec } = (rest as PodObject).spec ?? {};
   const own = (containers ?? []).map((each) => withImage(toCopied(each as Fields), images));
   const isThere = own.some((each) => each['name'] === container.name);
   const isNew = !isThere && container.image !== undefined;
@@ -49,6 +49,9 @@ export function copyPod(
       spec: {
         ...spec,
         ...(sharesProcesses ? { shareProcessNamespace: true } : {}),
+        ...(initContainers === undefined
+          ? {}
+          : { initContainers: initContainers.map((each) => toCopied(each as Fields)) }),
         containers: isNew ? [...changed, container] : changed,
       },
     } as KubeObject,

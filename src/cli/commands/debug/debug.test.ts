@@ -121,6 +121,14 @@ describe('podloop debug', () => {
     expect(sent()).toEqual([]);
   });
 
+  it('says how a copy goes that is not in the default namespace', async () => {
+    const pods = PODS_PATH.replace('/default/', '/team/');
+    agent.on(`GET ${pods}/web`, () => aKubePod('web'));
+    agent.on(`POST ${pods}`, () => ({ kind: 'Pod' }));
+    const { stderr } = await podloop('web', '-n', 'team', '--copy-to=copy', '-c', 'main', '--', 'id');
+    expect(stderr).toBe('pod/copy is there until "podloop delete pod copy -n team".\n');
+  });
+
   it('prints the refusal of the agent', async () => {
     agent.on(`PATCH ${PODS_PATH}/web/ephemeralcontainers`, (_, answer) =>
       sendStatus(answer, 422, 'Invalid', '', {

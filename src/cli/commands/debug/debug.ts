@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
 import { isImageName } from '#kube/pod/pod-defaults.js';
 import { staticPodName } from '#kube/pod/static-pod.js';
 import { type ContainerStatusObject, type KubeObject, type PodObject } from '#kube/columns/kube-object.js';
@@ -221,7 +222,8 @@ async function debugCopy(
   });
   await client.send('POST', pathOf(PODS, namespace), { body: copy });
   if (given === undefined && container !== undefined) await say(nameChosen(container));
-  await say(`pod/${copyName} is there until "podloop delete pod ${copyName}".`);
+  const place = namespace === DEFAULT_NAMESPACE ? '' : ` -n ${namespace}`;
+  await say(`pod/${copyName} is there until "podloop delete pod ${copyName}${place}".`);
   const podName = staticPodName(copyName, pod.spec?.nodeName ?? '');
   if (isAttached(flags) && container !== undefined)
     await attachOnceRunning(
