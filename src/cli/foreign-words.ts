@@ -56,7 +56,7 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   pods: 'podloop get pods -A',
   port: 'podloop get pod NAME -o yaml, or podloop port-forward NAME PORT',
   proxy:
-    'podloop run --port 10250 serves HTTP; the agent’s socket answers as an API server does: curl --unix-socket PATH http://x/api/v1/pods',
+    'the agent’s socket answers as an API server does: curl --unix-socket PATH http://x/api/v1/pods; over the network podloop run --port 10250 does so with TLS, for who has a token or a certificate',
   push: 'another tool pushes images; podloop save writes the archive for it',
   reload: 'nothing: the agent reads changed manifests by itself',
   rename: 'change metadata.name in the manifest',
@@ -79,6 +79,17 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   update: 'podloop edit KIND/NAME, or podloop apply -f FILE',
   volume: 'podloop volumes',
 };
+
+/** Flags of `docker run` and `kubectl run`, which run an image. */
+const FLAGS_OF_IMAGES =
+  /^(?:-[itd]+|-[ep]|--(?:interactive|tty|stdin|detach|rm|name|image|env|publish|entrypoint|restart))$/;
+
+/** What to type instead of a flag that `podloop run` does not have; undefined for one that nobody else has either. */
+export function findInsteadOfRun(flag: string): string | undefined {
+  return FLAGS_OF_IMAGES.test(flag)
+    ? 'podloop run FOLDER runs the pods of manifests, and no image by itself: write the image into a manifest; then podloop exec -it POD -- sh opens a shell'
+    : undefined;
+}
 
 /** What to type instead of a command that podloop does not have; undefined for a word that nobody else has either. */
 export function findInstead(word: string): string | undefined {

@@ -33,6 +33,18 @@ describe('complaints about the command line', () => {
     );
   });
 
+  it.each(['-it', '-d', '--rm', '--name=web', '--image'])('say that no image is run, for run %s', (flag) => {
+    const complaint = `error: unknown option '${flag}'`;
+    const lines = toUsageError(complaint, 'podloop run').split('\n');
+    expect(lines).toEqual([
+      `error: unknown flag: ${flag}`,
+      expect.stringMatching(/^Instead: podloop run FOLDER runs the pods of manifests, and no image/),
+      "See 'podloop run --help' for usage.",
+    ]);
+    expect(toUsageError(complaint, 'podloop up')).not.toContain('Instead');
+    expect(toUsageError("error: unknown option '--mod'", 'podloop run')).not.toContain('Instead');
+  });
+
   it('name flag, value and what would be right', () => {
     const complaint =
       "error: option '-o, --output <format>' argument 'xml' is invalid. Allowed choices are text.";

@@ -1,4 +1,4 @@
-import { findInstead } from './foreign-words.js';
+import { findInstead, findInsteadOfRun } from './foreign-words.js';
 
 /**
  * Rewords commander's complaints in the way of kubectl: `error: unknown flag: --x`, a suggestion, where to look.
@@ -19,8 +19,11 @@ export function toUsageError(complaint: string, path: string): string {
       lines.push('', 'Did you mean this?', ...guess.split(', ').map((one) => `\t${one}`));
     return [...lines, '', look].join('\n');
   }
+  const flag = /^error: unknown option '(.*)'$/.exec(first)?.[1]?.replace(/=.*/s, '');
+  const instead = path === 'podloop run' && flag !== undefined ? findInsteadOfRun(flag) : undefined;
   return [
     reword(first),
+    ...(instead === undefined ? [] : [`Instead: ${instead}`]),
     ...(guess === undefined ? [] : [`Did you mean ${guess.replaceAll(', ', ' or ')}?`]),
     look,
   ].join('\n');
