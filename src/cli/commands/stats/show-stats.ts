@@ -16,7 +16,7 @@ import { pathOf, PODS } from '../../shared/api/resource-type.js';
 import { parsePositiveDuration } from '../../shared/flag-values.js';
 import { layOutTable } from '../../shared/print/tab-columns.js';
 import { LiveScreen } from '../../shared/screen/live-screen.js';
-import { paintRows, type Row as ScreenRow } from '../../shared/screen/row.js';
+import { allowsColor, paintRows, type Row as ScreenRow } from '../../shared/screen/row.js';
 import { selectorOption } from '../../shared/selector-option.js';
 import { type PodUsage, type Usage, UsageReader } from '../../shared/usage/read-usage.js';
 
@@ -105,7 +105,7 @@ async function stats(
     for (const line of toTable(rows, flags)) await stdout.writeLine(line);
     return;
   }
-  const withColor = (host.env['NO_COLOR'] ?? '') === '';
+  const withColor = allowsColor(host.env);
   let shown = toScreen(rows, flags, clock.now());
   using screen = new LiveScreen({
     ...{ terminal, clock },

@@ -13,7 +13,7 @@ import { parsePositiveDuration } from '../../shared/flag-values.js';
 import { kubeletsEndpointOption } from '../../shared/runtime-endpoint.js';
 import { agentReports, type ReportSource, runtimeReports } from './report-source.js';
 import { EventRates } from './event-rates.js';
-import { plainRows } from '../../shared/screen/row.js';
+import { allowsColor, plainRows } from '../../shared/screen/row.js';
 import { POD_ORDERS, type PodOrder } from './sort-pods.js';
 import { plainTopRows } from './top-rows.js';
 import { INITIAL_VIEW, type TopView } from './top-view.js';
@@ -208,7 +208,7 @@ async function runTop({ host, terminal, source, intervalMs, view, signal }: RunT
   const report = await source.read(signal);
   const quitting = new AbortController();
   const ended = AbortSignal.any([signal, quitting.signal]);
-  const withColor = (env['NO_COLOR'] ?? '') === '';
+  const withColor = allowsColor(env);
   const quit = (): void => quitting.abort();
   using shown = new TopScreen({ terminal, host, title: source.title, report, view, withColor, quit });
   while (await sleptWell(clock.sleep(intervalMs, ended))) {

@@ -17,7 +17,7 @@ import {
 } from './pod-list.js';
 import { type PodAccess } from './pod-access.js';
 import { PodPages } from './pod-pages.js';
-import { paintRows } from './row.js';
+import { allowsColor, paintRows } from './row.js';
 import { ScreenControl } from './screen-control.js';
 import { type ScreenSize } from './screen-text.js';
 import { AT_END } from './text-page.js';
@@ -176,6 +176,6 @@ export class PodScreen implements Disposable {
     const rows = this.#pages.isOpen
       ? [top, ...this.#pages.rows({ columns, rows: size.rows - 1 })]
       : listRows(scene, size);
-    return paintRows(rows.slice(0, size.rows), { columns, withColor: (env['NO_COLOR'] ?? '') === '' });
+    return paintRows(rows.slice(0, size.rows), { columns, withColor: allowsColor(env) });
   }
 }

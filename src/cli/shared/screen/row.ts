@@ -29,6 +29,11 @@ const COLOR_STYLES: Readonly<Record<RowStyle, string>> = {
   ...{ warning: '\x1b[33m', unhealthy: '\x1b[1;31m', dim: '\x1b[2m', good: '\x1b[32m' },
 };
 
+/** Whether rows may have colours, by `NO_COLOR` of the environment. */
+export function allowsColor(env: Readonly<Record<string, string | undefined>>): boolean {
+  return (env['NO_COLOR'] ?? '') === '';
+}
+
 /** The rows in at most so many cells each, with nothing in them that commands a terminal but their style. */
 export function paintRows(
   rows: readonly Row[],
