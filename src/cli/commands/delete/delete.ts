@@ -7,7 +7,7 @@ import {
   withAgent,
 } from '../../shared/agent-session.js';
 import { ApiError } from '../../shared/api/api-status.js';
-import { type KubeObject } from '#kube/columns/kube-object.js';
+import { type KubeObject, type PodObject } from '#kube/columns/kube-object.js';
 import { readSelection } from '../../shared/api/object-selection.js';
 import { pathOf, PODS, qualifiedName, type ResourceType } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
@@ -52,6 +52,8 @@ interface Removed extends Doomed {
   readonly warnings: readonly string[];
   /** What makes another pod in its place. */
   readonly ownerReferences?: NonNullable<KubeObject['metadata']>['ownerReferences'];
+  /** Of a pod. */
+  readonly phase: string | undefined;
 }
 
 /** Below these headings in the help; the rest is below Options. */
@@ -171,8 +173,8 @@ async function remove(
   if (flags.dryRun !== 'none') return;
   // Of all else the answer comes when it is gone.
   const pods = going.filter(({ type }) => type === PODS);
-  if (pods.length > 0 && flags.output === undefined)
-    await host.stderr.writeLine(howToStart(pods.map((pod) => ({ metadata: pod }))));
+  const lines = howToStart(pods.map(({ phase, ...metadata }) => ({ metadata, status: { phase } })));
+  if (flags.output === undefined) for (const line of lines) await host.stderr.writeLine(line);
   if (!flags.wait) return;
   for (const one of pods) await waitUntilGone(one, session, { clock: host.clock, timeoutMs: flags.timeout });
 }
@@ -241,10 +243,18 @@ async function removeOne(
 function toRemoved(one: Doomed, answer: KubeObject, warnings: readonly string[]): Removed {
   if (answer.kind !== 'Status') {
     const { uid, name = one.name, ownerReferences = [] } = answer.metadata ?? {};
-    return { ...one, name, uid, warnings, ...(ownerReferences.length === 0 ? {} : { ownerReferences }) };
+    const { phase } = (answer as PodObject).status ?? {};
+    return {
+      ...one,
+      name,
+      uid,
+      warnings,
+      phase,
+      ...(ownerReferences.length === 0 ? {} : { ownerReferences }),
+    };
   }
   const { details } = answer as { readonly details?: { readonly uid?: string } };
-  return { ...one, uid: details?.uid, warnings };
+  return { ...one, uid: details?.uid, warnings, phase: undefined };
 }
 
 function describeRemoval(

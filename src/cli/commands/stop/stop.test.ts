@@ -62,6 +62,25 @@ describe('podloop stop', () => {
     expect(ended).toEqual(names.map((name) => `DELETE ${PODS_PATH}/${name}`));
   });
 
+  it.each([
+    ['Succeeded', 'Job', []],
+    ['Failed', 'Job', []],
+    ['Running', 'Job', ['The Job owner makes another pod in its place']],
+    ['Succeeded', 'ReplicaSet', ['The ReplicaSet owner makes another pod in its place']],
+  ])('says of a %s pod of a %s whether another one follows', async (phase, kind, lines) => {
+    const ownerReferences = [{ kind, name: 'owner' }];
+    const metadata = { name: 'a', namespace: 'default', ownerReferences };
+    agent.on(`DELETE ${PODS_PATH}/a`, () => aPod('a', { metadata, status: { phase } }));
+    agent.on(`DELETE ${PODS_PATH}/b`, () => aPod('b'));
+    const said = async (...names: string[]) =>
+      (await podloop('stop', ...names, '--no-wait')).stderr.split('\n').filter((line) => line !== '');
+    expect(await said('a')).toEqual(lines);
+    expect(await said('a', 'b')).toEqual([...lines, 'To run it again: podloop start b']);
+    await podloop('delete', 'pod', 'a', '--no-wait').then(({ stderr }) =>
+      expect(stderr.split('\n').filter((line) => line !== '')).toEqual(lines),
+    );
+  });
+
   it('stops the others when one is not there, and fails', async () => {
     agent.on(`DELETE ${PODS_PATH}/web`, () => aPod('web'));
     const { code, stdout, stderr } = await podloop('stop', 'nope', 'web', '--no-wait');

@@ -52,5 +52,5 @@ async function stop(
   // It is to run again, with what is in its volumes.
   const request = { method: 'DELETE', action: '', query: { keepClaims: true }, then } as const;
   const stopped = await askForPods(pods, flags, request, { session, host });
-  if (stopped.length > 0) await host.stderr.writeLine(howToStart(stopped));
+  for (const line of howToStart(stopped)) await host.stderr.writeLine(line);
 }

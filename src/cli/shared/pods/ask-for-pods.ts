@@ -1,4 +1,4 @@
-import { type KubeObject } from '#kube/columns/kube-object.js';
+import { type KubeObject, type PodObject } from '#kube/columns/kube-object.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure } from '../../command-failure.js';
 import { type AgentSession } from '../agent-session.js';
@@ -49,13 +49,29 @@ export async function askForPods(
   return answers;
 }
 
-/** Where a stopped pod is started, or who replaces it, for people. */
-export function howToStart(pods: readonly KubeObject[]): string {
-  const [owner] = pods.flatMap(({ metadata }) => metadata?.ownerReferences ?? []);
-  if (owner !== undefined) return `The ${owner.kind} ${owner.name} makes another pod in its place`;
-  const [first, other] = pods;
-  if (first === undefined || other !== undefined)
-    return 'To run them again: podloop start NAME, or podloop start --all';
+/** How stopped pods are started, or who replaces them, in lines for people. */
+export function howToStart(pods: readonly PodObject[]): string[] {
+  const owned = pods.filter((pod) => ownersOf(pod).length > 0);
+  const owners = owned
+    .filter((pod) => !hasEndedForJob(pod))
+    .flatMap(ownersOf)
+    .map(({ kind, name }) => `The ${kind} ${name} makes another pod in its place`);
+  const [first, other] = pods.filter((pod) => !owned.includes(pod));
+  if (first === undefined) return [...new Set(owners)];
   const { namespace = 'default', name = '' } = first.metadata ?? {};
-  return `To run it again: podloop start ${name}${namespace === 'default' ? '' : ` -n ${namespace}`}`;
+  const place = namespace === 'default' ? '' : ` -n ${namespace}`;
+  const how =
+    other === undefined
+      ? `To run it again: podloop start ${name}${place}`
+      : 'To run them again: podloop start NAME, or podloop start --all';
+  return [...new Set(owners), how];
+}
+
+const ownersOf = ({ metadata = {} }: PodObject): NonNullable<typeof metadata.ownerReferences> =>
+  metadata.ownerReferences ?? [];
+
+/** A Job makes no more pods for those that have ended than it has made already. */
+function hasEndedForJob({ status = {}, ...pod }: PodObject): boolean {
+  const hasEnded = status.phase === 'Succeeded' || status.phase === 'Failed';
+  return hasEnded && ownersOf(pod).some(({ kind }) => kind === 'Job');
 }
