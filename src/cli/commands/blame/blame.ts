@@ -21,7 +21,7 @@ interface BlameFlags extends SessionFlags {
 
 const HELP = `
 The steps are admission, volumes (with all else before the sandbox), sandbox, and for each container pull (with retries),
-create, start, init (the run of an init container), startup-probe and readiness-probe. Steps of several containers may
+create (with retries, as while a ConfigMap is missing), start, init (the run of an init container), startup-probe and readiness-probe. Steps of several containers may
 overlap. A time with + behind it has not ended.
 
 While no agent answers, the history is read from the disk: from the folder of the socket, or --root-dir. A pod may be named

@@ -40,6 +40,19 @@ it('shows how long a pull has lasted that has not ended', () => {
   expect(stepsOf(START.slice(0, 1), 5_800)).toEqual(['pull 5000']);
 });
 
+it('counts the time in which a ConfigMap is missing as create, and not as pull', () => {
+  const failed = record(9_000, 'Failed', { ...main, firstAtMs: 2_810, type: 'Warning' });
+  const pulled = record(9_001, 'Pulled', { ...main, firstAtMs: 4_000 });
+  const waiting = [...START.slice(0, 2), failed, pulled];
+  expect(stepsOf(waiting, 10_800)).toEqual(['create 8000', 'pull 2000']);
+  expect(findStarts(waiting, 10_800)[0]?.steps[0]).toMatchObject({ step: 'create', isOpen: true });
+  const created = [...waiting, record(9_800, 'Created', main), record(10_000, 'Started', main)];
+  expect(stepsOf(created)).toEqual(['create 7000', 'pull 2000', 'start 200']);
+  // The image is asked for again at each attempt.
+  const again = record(9_001, 'Pulled', { ...main, firstAtMs: 2_800 });
+  expect(stepsOf([START[0]!, failed, again], 10_800)).toEqual(['create 8000', 'pull 2000']);
+});
+
 it('puts the slowest pod first, and knows nothing of pods that did not start', () => {
   const other = { uid: 'u2', namespace: 'default', name: 'slow-n1' };
   const third = { uid: 'u3', namespace: 'default', name: 'third-n1' };

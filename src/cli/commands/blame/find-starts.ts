@@ -100,21 +100,21 @@ function containerSteps(records: readonly HistoryRecord[], container: string, no
     own.find((record) => matches(record) && atMsOf(record) >= fromMs);
   const pulling = find(isEvent('Pulling'));
   const created = find(isEvent('Created'));
-  const pulled = own.findLast(
-    (record) => isEvent('Pulled')(record) && record.atMs <= (created?.atMs ?? nowMs),
+  // Each attempt to create the container says that the image is there: the first one ends the pull.
+  const pulled = own.find(
+    (record) => isEvent('Pulled')(record) && firstOf(record) <= (created?.atMs ?? nowMs),
   );
+  const pulledAtMs = pulled === undefined ? nowMs : firstOf(pulled);
   const started = find(isEvent('Started'), created?.atMs);
   const steps: StepSpan[] = [];
   if (pulling !== undefined) {
-    const fromMs = pulling.firstAtMs ?? pulling.atMs;
-    steps.push(
-      pulled === undefined
-        ? { ...span('pull', fromMs, nowMs, container), isOpen: true }
-        : span('pull', fromMs, pulled.atMs, container),
-    );
+    const pull = span('pull', firstOf(pulling), pulledAtMs, container);
+    steps.push({ ...pull, isOpen: pulled === undefined });
   }
-  if (created !== undefined && pulled !== undefined)
-    steps.push(span('create', pulled.atMs, created.atMs, container));
+  if (pulled !== undefined) {
+    const create = span('create', pulledAtMs, created?.atMs ?? nowMs, container);
+    steps.push({ ...create, isOpen: created === undefined });
+  }
   if (started === undefined) return steps;
   if (created !== undefined) steps.push(span('start', created.atMs, started.atMs, container));
   const startedAtMs = started.atMs;
@@ -147,6 +147,9 @@ const isProbe =
   (wanted: string) =>
   ({ kind, reason }: HistoryRecord): boolean =>
     kind === 'probe' && reason === wanted;
+
+/** An event that repeats is one record. */
+const firstOf = ({ atMs, firstAtMs = atMs }: HistoryRecord): number => firstAtMs;
 
 /** A sync is recorded at its end, an event that repeats at the last of them. */
 function beginOf({ atMs, firstAtMs = atMs, details }: HistoryRecord): number {
