@@ -261,7 +261,7 @@ export const ERROR_CODES = {
   },
   PODS_NOT_STOPPED: {
     retryable: true,
-    when: 'With --stop-pods some pod did not end and go in time, half a minute after its grace period.',
+    when: 'With --stop-pods some pods did not go: half a minute has passed since the longest grace period, and since the last pod went.',
     remedy:
       'Look at the log for the pods that are left and for the runtime; the next agent with the same --root-dir takes them up.',
   },
