@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { type WebSocket, WebSocketServer } from 'ws';
 
@@ -27,7 +28,8 @@ export class FakeAgentServer implements AsyncDisposable {
   readonly #server: Server;
   readonly #handlers = new Map<string, FakeHandler>();
   readonly #sockets = new WebSocketServer({ noServer: true });
-  readonly #socketHandlers = new Map<string, (socket: WebSocket) => void>();
+  readonly #socketHandlers = new Map<string, ((socket: WebSocket) => void) | 'silent'>();
+  readonly #silent = new Set<Duplex>();
 
   private constructor(folder: string) {
     this.#folder = folder;
@@ -38,7 +40,8 @@ export class FakeAgentServer implements AsyncDisposable {
       const handler = this.#socketHandlers.get(pathname);
       const query = Object.fromEntries(searchParams);
       this.requests.push({ method: request.method ?? '', path: pathname, query, body: '' });
-      if (handler !== undefined) this.#sockets.handleUpgrade(request, socket, head, handler);
+      if (handler === 'silent') this.#silent.add(socket);
+      else if (handler !== undefined) this.#sockets.handleUpgrade(request, socket, head, handler);
       else socket.end(refuseUpgrade(pathname));
     });
   }
@@ -54,14 +57,15 @@ export class FakeAgentServer implements AsyncDisposable {
     this.#handlers.set(place, handler);
   }
 
-  /** Takes WebSockets at a path from now on; refuses them without a handler. */
-  onSocket(path: string, handler: ((socket: WebSocket) => void) | undefined): void {
+  /** Takes WebSockets at a path from now on, or does not answer; refuses them without a handler. */
+  onSocket(path: string, handler: ((socket: WebSocket) => void) | 'silent' | undefined): void {
     if (handler === undefined) this.#socketHandlers.delete(path);
     else this.#socketHandlers.set(path, handler);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const socket of this.#sockets.clients) socket.terminate();
+    for (const socket of this.#silent) socket.destroy();
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
     await rm(this.#folder, { recursive: true });

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -266,16 +267,26 @@ describe('a stream', () => {
     readonly reason: string;
   }
 
+  interface Streaming {
+    readonly origin?: string;
+    readonly onOpen?: (socket: WebSocket) => void;
+  }
+
+  function connect(path: string, headers: Record<string, string>, origin = own()): WebSocket {
+    const { 'podloop-token': token = '', ...rest } = headers;
+    const protocols = ['podloop.v1', ...(token === '' ? [] : [`podloop.token.${token}`])];
+    return new WebSocket(`ws://127.0.0.1:${port}/stream${path}`, protocols, {
+      headers: { ...rest, origin },
+    });
+  }
+
   async function stream(
     path: string,
     headers: Record<string, string>,
-    origin = own(),
+    { origin = own(), onOpen = () => undefined }: Streaming = {},
   ): Promise<Streamed | number> {
-    const { 'podloop-token': token = '', ...rest } = headers;
-    const protocols = ['podloop.v1', ...(token === '' ? [] : [`podloop.token.${token}`])];
-    const socket = new WebSocket(`ws://127.0.0.1:${port}/stream${path}`, protocols, {
-      headers: { ...rest, origin },
-    });
+    const socket = connect(path, headers, origin);
+    socket.once('open', () => onOpen(socket));
     return await new Promise((resolve) => {
       let got = '';
       socket.on('message', (data: Buffer) => (got += data.toString()));
@@ -307,11 +318,25 @@ describe('a stream', () => {
     expect(got).toMatchObject({ code: 4404, reason: expect.stringContaining('not found') as string });
   });
 
+  it('is one of so many, and survives a message that is too large of a page that it has refused', async () => {
+    agent.on('GET /events', (_, answer) => {
+      answer.write(':\n\n');
+      return undefined;
+    });
+    const headers = await signIn();
+    const others = Array.from({ length: 48 }, () => connect('/events', headers));
+    await Promise.all(others.map((socket) => once(socket, 'open')));
+    const onOpen = (socket: WebSocket): void => socket.send(Buffer.alloc(2_000));
+    expect(await stream('/events', headers, { onOpen })).toMatchObject({ code: 1013 });
+    for (const socket of others) socket.terminate();
+    expect((await ask('/session', { headers })).code).toBe(200);
+  });
+
   it('is refused without a session, to other sites, and for other paths', async () => {
     const headers = await signIn();
     expect(await stream('/events', {})).toBe(403);
     expect(await stream('/events', { cookie: headers['cookie']! })).toBe(403);
-    expect(await stream('/events', headers, 'http://127.0.0.1:1')).toBe(403);
+    expect(await stream('/events', headers, { origin: 'http://127.0.0.1:1' })).toBe(403);
     expect(await stream('/events', { ...headers, host: 'evil.example' })).toBe(403);
     expect(await stream('/api/v1/namespaces/default/pods/web/exec', headers)).toBe(404);
     expect(agent.requests).toEqual([]);

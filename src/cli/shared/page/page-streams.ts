@@ -40,6 +40,8 @@ export class PageStreams {
   /** Hands on what the agent answers at a path until one of both ends it. */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer, path: AgentPath): void {
     this.#server.handleUpgrade(request, socket, head, (page) => {
+      // Before it may be refused: a message that is too large is an error after the close, too.
+      page.on('error', () => page.terminate());
       if (this.#sockets.size >= MAX_STREAMS) {
         page.close(TRY_AGAIN, 'too many streams; close other pages');
         return;
@@ -61,7 +63,6 @@ export class PageStreams {
   async #forward(page: WebSocket, { path, query }: AgentPath): Promise<void> {
     const ending = new AbortController();
     page.once('close', () => ending.abort());
-    page.on('error', () => ending.abort());
     const signal = AbortSignal.any([ending.signal, this.#client.signal]);
     try {
       const answer = await this.#client.open('GET', path, { query, signal, limitMs: 60_000 });

@@ -11,6 +11,9 @@ import { PageFiles } from './page-files.js';
 import { PageServer } from './page-server.js';
 
 const EXEC = '/api/v1/namespaces/default/pods/web/exec';
+/** Of a message; 17 are more than may wait. */
+const LARGE = 65_000;
+const UNREAD = { code: 1009, reason: 'The command does not read what is typed.' };
 const SUCCESS = JSON.stringify({ metadata: {}, status: 'Success' });
 
 let agent: FakeAgentServer;
@@ -59,7 +62,10 @@ interface Terminal {
   readonly closed: Promise<{ code: number; reason: string }>;
 }
 
-async function open(query = 'command=sh&container=main'): Promise<Terminal | number> {
+async function open(
+  query = 'command=sh&container=main',
+  onOpen: (socket: WebSocket) => void = () => undefined,
+): Promise<Terminal | number> {
   const { cookie, token } = await signIn();
   const socket = new WebSocket(
     `${origin.replace('http', 'ws')}/terminal${EXEC}?${query}`,
@@ -72,6 +78,7 @@ async function open(query = 'command=sh&container=main'): Promise<Terminal | num
   const terminal: Terminal = { socket, printed: '', closed };
   socket.on('message', (data: Buffer) => (terminal.printed += data.toString()));
   socket.on('error', () => undefined);
+  socket.once('open', () => onOpen(socket));
   const refused = new Promise<number>((resolve) =>
     socket.on('unexpected-response', (_, answer) => {
       resolve(answer.statusCode ?? 0);
@@ -134,6 +141,38 @@ describe('a terminal of the page with --write', () => {
     terminal.socket.send(typed('x'));
     await untilTrue(() => got.length > 0);
     expect(got).toEqual(['\u0000x']);
+  });
+
+  it('survives a message that is too large of a page that it has refused', async () => {
+    for (let count = 0; count < 8; count++) await open();
+    const refused = (await open(undefined, (socket) => socket.send(Buffer.alloc(100_000)))) as Terminal;
+    expect((await refused.closed).code).toBe(1013);
+    await untilTrue(() => commands.length === 8);
+  });
+
+  it('closes when nobody reads what is typed, before there is a command and after', async () => {
+    agent.onSocket(EXEC, 'silent');
+    const early = (await open()) as Terminal;
+    for (let sent = 0; sent < 17; sent++) early.socket.send(typed('x'.repeat(LARGE)));
+    expect(await early.closed).toEqual(UNREAD);
+    agent.onSocket(EXEC, (socket) => {
+      socket.pause();
+      commands.push(socket);
+    });
+    const late = (await open()) as Terminal;
+    await untilTrue(() => commands.length === 1);
+    // Much of it goes into the buffers of the system.
+    for (let sent = 0; sent < 100; sent++) late.socket.send(typed('x'.repeat(LARGE)));
+    expect(await late.closed).toEqual(UNREAD);
+  });
+
+  it('lets one type before there is a command', async () => {
+    agent.onSocket(EXEC, 'silent');
+    const terminal = (await open()) as Terminal;
+    for (let sent = 0; sent < 15; sent++) terminal.socket.send(typed('x'.repeat(LARGE)));
+    terminal.socket.ping();
+    await once(terminal.socket, 'pong');
+    expect(terminal.socket.readyState).toBe(WebSocket.OPEN);
   });
 
   it('is for one command of a pod, and for so many at a time', async () => {

@@ -44,13 +44,14 @@ export class PageTerminals {
   /** Runs the command of a path with a terminal until one of both ends it. */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer, path: AgentPath): void {
     this.#server.handleUpgrade(request, socket, head, (page) => {
+      // Before it may be refused: a message that is too large is an error after the close, too.
+      page.on('error', () => page.terminate());
       if (this.#sockets.size >= MAX_TERMINALS) {
         page.close(TRY_AGAIN, 'There are too many terminals; close others.');
         return;
       }
       this.#sockets.add(page);
       page.once('close', () => this.#sockets.delete(page));
-      page.on('error', () => page.terminate());
       void this.#run(page, path);
     });
   }
