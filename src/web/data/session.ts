@@ -38,9 +38,10 @@ interface Facts {
 
 /** What a terminal wants to know of its command. */
 export interface TerminalReader {
+  /** It runs. */
   readonly onOpen: () => void;
-  /** What it has printed. */
-  readonly onData: (data: Uint8Array) => void;
+  /** What it has printed; more than about a megabyte comes only once `onDrawn` was called for what came before. */
+  readonly onData: (data: Uint8Array, onDrawn: () => void) => void;
   /** `why` is a sentence. */
   readonly onEnd: (why: string) => void;
 }
@@ -53,6 +54,8 @@ export interface TerminalStream {
   close(): void;
 }
 
+/** The first byte of a message of a terminal. */
+const Kind = { input: 0, size: 1, drawn: 2 } as const;
 /** What is pasted goes in pieces of this size. */
 const PIECE_BYTES = 32 * 1_024;
 const TOKEN = 'podloop-token';
@@ -129,8 +132,11 @@ export class Session {
   /** Runs a command with a terminal: `path` is that of its exec. */
   terminal(path: string, { onOpen, onData, onEnd }: TerminalReader): TerminalStream {
     const socket = this.#open(`/terminal${path}`);
-    socket.onopen = onOpen;
-    socket.onmessage = ({ data }) => onData(new Uint8Array(data as ArrayBuffer));
+    socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
+      // The only text says that the command is connected.
+      if (typeof data === 'string') onOpen();
+      else onData(new Uint8Array(data), () => sendText(Kind.drawn, String(data.byteLength)));
+    };
     socket.onclose = ({ reason }) => onEnd(reason === '' ? 'The connection has ended.' : reason);
     const send = (kind: number, bytes: Uint8Array<ArrayBuffer>): void => {
       if (socket.readyState !== WebSocket.OPEN) return;
@@ -142,9 +148,10 @@ export class Session {
         socket.send(message);
       }
     };
+    const sendText = (kind: number, text: string): void => send(kind, new TextEncoder().encode(text));
     return {
-      send: (bytes) => send(0, bytes),
-      resize: (size) => send(1, new TextEncoder().encode(JSON.stringify(size))),
+      send: (bytes) => send(Kind.input, bytes),
+      resize: (size) => sendText(Kind.size, JSON.stringify(size)),
       close: () => {
         socket.onclose = null;
         socket.close();

@@ -23,7 +23,8 @@ export interface TerminalOptions {
 /** A terminal that is open. */
 export interface OpenTerminal {
   readonly size: TerminalSize;
-  write(data: Uint8Array): void;
+  /** Calls back once it has drawn that. */
+  write(data: Uint8Array, onDrawn: () => void): void;
   focus(): void;
   /** It shows what it has, and takes nothing more. */
   end(): void;
@@ -66,7 +67,7 @@ export function openTerminal(box: HTMLElement, { onInput, onSize }: TerminalOpti
     get size() {
       return { columns: terminal.cols, rows: terminal.rows };
     },
-    write: (data) => terminal.write(data),
+    write: (data, onDrawn) => terminal.write(data, onDrawn),
     focus: () => terminal.focus(),
     end: () => {
       terminal.options.disableStdin = true;

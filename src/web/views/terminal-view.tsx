@@ -2,7 +2,7 @@ import { type JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type PodObject } from '../data/shown-pod.js';
 import { type Session } from '../data/session.js';
-import type { openTerminal } from '../terminal/open-terminal.js';
+import type { OpenTerminal, openTerminal } from '../terminal/open-terminal.js';
 
 interface TerminalViewProps {
   readonly session: Session;
@@ -42,33 +42,37 @@ export function TerminalView({ session, pod }: TerminalViewProps): JSX.Element {
       if (isOver) return;
       const query = new URLSearchParams({ container: run.container });
       for (const word of run.command.trim().split(/\s+/)) query.append('command', word);
+      let terminal: OpenTerminal | undefined;
       const stream = session.terminal(
         `/api/v1/namespaces/${namespace}/pods/${name}/exec?${query.toString()}`,
         {
           onOpen: () => {
             setStatus('Connected.');
-            stream.resize(terminal.size);
+            if (terminal !== undefined) stream.resize(terminal.size);
           },
-          onData: (data) => terminal.write(data),
+          onData: (data, onDrawn) => terminal?.write(data, onDrawn),
           onEnd: (why) => {
-            terminal.end();
+            terminal?.end();
             end(why);
           },
         },
       );
-      const terminal = script.openTerminal(box.current!, {
+      close = () => {
+        stream.close();
+        terminal?.close();
+      };
+      terminal = script.openTerminal(box.current!, {
         onInput: (bytes) => stream.send(bytes),
         onSize: (size) => stream.resize(size),
       });
       terminal.focus();
-      close = () => {
-        stream.close();
-        terminal.close();
-      };
     };
     setStatus('Opening…');
     setOpen(true);
-    open().catch((error: unknown) => end((error as Error).message));
+    open().catch((error: unknown) => {
+      close();
+      end((error as Error).message);
+    });
     return () => {
       isOver = true;
       close();

@@ -95,7 +95,7 @@ export class AgentClient {
 
   /** Resolves with an answer whose status is a success, to be read as it comes. */
   async open(method: string, path: string, options: CallOptions = {}): Promise<IncomingMessage> {
-    const { signal, release } = this.#limit(options);
+    const { signal, release } = this.limit(options);
     try {
       const answer = await this.#begin(method, path, options, signal);
       release();
@@ -123,7 +123,7 @@ export class AgentClient {
    * Asks for another protocol and resolves with the connection, or with the answer of an agent that refuses.
    */
   async upgrade(method: string, path: string, options: CallOptions): Promise<Upgrade> {
-    const { signal, release } = this.#limit({ limitMs: ANSWER_LIMIT_MS, ...options });
+    const { signal, release } = this.limit({ limitMs: ANSWER_LIMIT_MS, ...options });
     try {
       return await new Promise<Upgrade>((resolve, reject) => {
         const call = this.#call(method, path, options, signal);
@@ -185,7 +185,11 @@ export class AgentClient {
     }
   }
 
-  #limit({ signal, limitMs }: CallOptions): { signal: AbortSignal; release: () => void } {
+  /** A signal that also aborts when there was no answer in time: until `release` is called. */
+  limit({ signal, limitMs }: Pick<CallOptions, 'signal' | 'limitMs'>): {
+    readonly signal: AbortSignal;
+    readonly release: () => void;
+  } {
     const late = new AbortController();
     const timer =
       limitMs === undefined

@@ -19,12 +19,13 @@ const SUCCESS = JSON.stringify({ metadata: {}, status: 'Success' });
 let agent: FakeAgentServer;
 let server: PageServer;
 let ending: AbortController;
+let clock: FakeClock;
 let origin: string;
 /** The container's side of each command that was started. */
 let commands: WebSocket[];
 
 async function start(canWrite: boolean): Promise<void> {
-  const clock = new FakeClock();
+  clock = new FakeClock();
   const client = new AgentClient({ socketPath: agent.socketPath, clock, signal: ending.signal });
   server = new PageServer({
     ...{ clock, files: new PageFiles(pathToFileURL('/nowhere/')), version: '9' },
@@ -58,6 +59,7 @@ async function signIn(): Promise<{ cookie: string; token: string }> {
 
 interface Terminal {
   readonly socket: WebSocket;
+  isConnected: boolean;
   printed: string;
   readonly closed: Promise<{ code: number; reason: string }>;
 }
@@ -75,8 +77,11 @@ async function open(
   const closed = new Promise<{ code: number; reason: string }>((resolve) =>
     socket.on('close', (code, reason) => resolve({ code, reason: reason.toString() })),
   );
-  const terminal: Terminal = { socket, printed: '', closed };
-  socket.on('message', (data: Buffer) => (terminal.printed += data.toString()));
+  const terminal: Terminal = { socket, isConnected: false, printed: '', closed };
+  socket.on('message', (data: Buffer, isBinary) => {
+    if (isBinary) terminal.printed += data.toString();
+    else terminal.isConnected = data.toString() === 'connected';
+  });
   socket.on('error', () => undefined);
   socket.once('open', () => onOpen(socket));
   const refused = new Promise<number>((resolve) =>
@@ -89,6 +94,7 @@ async function open(
 }
 
 const typed = (text: string): Buffer => Buffer.concat([Buffer.of(0), Buffer.from(text)]);
+const drawn = (bytes: unknown): Buffer => Buffer.concat([Buffer.of(2), Buffer.from(String(bytes))]);
 const sized = (columns: unknown, rows: unknown): Buffer =>
   Buffer.concat([Buffer.of(1), Buffer.from(JSON.stringify({ columns, rows }))]);
 
@@ -141,6 +147,69 @@ describe('a terminal of the page with --write', () => {
     terminal.socket.send(typed('x'));
     await untilTrue(() => got.length > 0);
     expect(got).toEqual(['\u0000x']);
+  });
+
+  it('waits for a page that draws slowly, and loses nothing', async () => {
+    const terminal = (await open()) as Terminal;
+    await untilTrue(() => commands.length === 1);
+    const [command] = commands as [WebSocket];
+    const piece = Buffer.concat([Buffer.of(1), Buffer.alloc(1 << 16, 'x')]);
+    for (let sent = 0; sent < 128; sent++) command.send(piece);
+    command.send(Buffer.concat([Buffer.of(3), Buffer.from(SUCCESS)]));
+    let [drawnBytes, largest] = [0, 0];
+    while (drawnBytes < 8 << 20) {
+      await untilTrue(() => terminal.printed.length > drawnBytes);
+      // All comes meanwhile that the server sends without waiting.
+      for (let got = 0; got < terminal.printed.length;) {
+        got = terminal.printed.length;
+        for (let round = 0; round < 5; round++) {
+          terminal.socket.ping(undefined, undefined, () => undefined);
+          // It is closed behind the last of it.
+          await Promise.race([once(terminal.socket, 'pong'), terminal.closed]);
+        }
+      }
+      const bytes = terminal.printed.length - drawnBytes;
+      largest = Math.max(largest, bytes);
+      // What is no number counts for nothing.
+      terminal.socket.send(drawn('-1e9'));
+      terminal.socket.send(drawn(bytes));
+      drawnBytes += bytes;
+    }
+    expect(largest).toBeLessThan(2 << 20);
+    expect(await terminal.closed).toMatchObject({ code: 1000 });
+    expect(terminal.printed).toHaveLength(8 << 20);
+  });
+
+  it('ends its command when it is left by a page that has drawn nothing', async () => {
+    const terminal = (await open()) as Terminal;
+    await untilTrue(() => commands.length === 1);
+    const ended = once(commands[0]!, 'close');
+    for (let sent = 0; sent < 40; sent++)
+      commands[0]!.send(Buffer.concat([Buffer.of(1), Buffer.alloc(1 << 16, 'x')]));
+    await untilTrue(() => terminal.printed.length > 1 << 20);
+    terminal.socket.close();
+    await ended;
+  });
+
+  it('is connected once the agent has answered, and closes when it does not', async () => {
+    agent.onSocket(EXEC, 'silent');
+    const terminal = (await open()) as Terminal;
+    await untilTrue(() => agent.requests.length === 1);
+    terminal.socket.ping();
+    await once(terminal.socket, 'pong');
+    expect(terminal.isConnected).toBe(false);
+    await clock.advance(60_000);
+    expect(await terminal.closed).toEqual({
+      code: 4502,
+      reason: expect.stringMatching(/did not answer within 60s/) as string,
+    });
+    expect(terminal.isConnected).toBe(false);
+    agent.onSocket(EXEC, (socket) => void commands.push(socket));
+    const other = (await open()) as Terminal;
+    await untilTrue(() => other.isConnected);
+    await clock.advance(60_000);
+    commands[0]!.send(Buffer.concat([Buffer.of(1), Buffer.from('still there')]));
+    await untilTrue(() => other.printed === 'still there');
   });
 
   it('survives a message that is too large of a page that it has refused', async () => {

@@ -15,13 +15,20 @@ const MAX_TERMINALS = 8;
 const MAX_MESSAGE_BYTES = 64 * 1_024;
 /** Of what the command has not read yet. */
 const MAX_WAITING_INPUT = 1 << 20;
+/** Of what the command has printed and the page has not drawn yet: a terminal in a browser takes in all it gets. */
+const MAX_UNDRAWN_OUTPUT = 1 << 20;
 const MAX_CELLS = 1_000;
 const TRY_AGAIN = 1013;
 const GOING_AWAY = 1001;
 const TOO_MUCH = 1009;
 const NORMAL = 1000;
-/** The first byte of a message of the page: what was typed, or the size of the terminal as JSON. */
-const Kind = { input: 0, size: 1 } as const;
+/**
+ * The first byte of a message of the page: what was typed, the size of the terminal as JSON, or how many bytes more it has
+ * drawn.
+ */
+const Kind = { input: 0, size: 1, drawn: 2 } as const;
+/** The first message to the page, as text; the others are bytes that the command has printed. */
+const CONNECTED = 'connected';
 
 /**
  * Terminals in containers, for pages that may change something: what is typed goes to the command, what it prints comes
@@ -68,7 +75,8 @@ export class PageTerminals {
     const ending = new AbortController();
     const { signal } = ending;
     page.once('close', () => ending.abort(new Error('the page is closed')));
-    const connected = takeInput(page);
+    const output = new OutputWindow(signal);
+    const connected = takeInput(page, output);
     const choice = { stdin: true, stdout: true, stderr: false, tty: true };
     try {
       const command = await connectCommand(this.#client, {
@@ -78,8 +86,12 @@ export class PageTerminals {
       });
       signal.addEventListener('abort', () => command.destroy(), { once: true });
       if (signal.aborted) command.destroy();
+      page.send(CONNECTED);
       connected(command);
-      for await (const piece of command.stdout!) await sendPiece(page, piece as Buffer, signal);
+      for await (const piece of command.stdout! as AsyncIterable<Buffer>) {
+        await sendPiece(page, piece, signal);
+        await output.sent(piece.length);
+      }
       page.close(NORMAL, cutReason(describeOutcome(await command.outcome)));
     } catch (error) {
       if (!signal.aborted) closePage(page, error);
@@ -89,8 +101,42 @@ export class PageTerminals {
   }
 }
 
+/** How much of the output is on its way to the screen of the page. */
+class OutputWindow {
+  readonly #signal: AbortSignal;
+  #undrawnBytes = 0;
+  #onDrawn: () => void = () => undefined;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  /** Resolves once there may be more. Rejects when the page is closed. */
+  async sent(bytes: number): Promise<void> {
+    this.#undrawnBytes += bytes;
+    if (this.#undrawnBytes <= MAX_UNDRAWN_OUTPUT) return;
+    const signal = this.#signal;
+    await new Promise<void>((resolve, reject) => {
+      const onAbort = (): void => reject(signal.reason as Error);
+      this.#onDrawn = () => {
+        if (this.#undrawnBytes > MAX_UNDRAWN_OUTPUT) return;
+        signal.removeEventListener('abort', onAbort);
+        resolve();
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      if (signal.aborted) onAbort();
+    });
+  }
+
+  /** The page has drawn so much more. */
+  drawn(bytes: number): void {
+    this.#undrawnBytes = Math.max(0, this.#undrawnBytes - bytes);
+    this.#onDrawn();
+  }
+}
+
 /** Hands on what the page sends, once the returned function has got the command; until then it waits here. */
-function takeInput(page: WebSocket): (command: CommandConnection) => void {
+function takeInput(page: WebSocket, output: OutputWindow): (command: CommandConnection) => void {
   const early: Buffer[] = [];
   let earlyBytes = 0;
   let command: CommandConnection | undefined;
@@ -98,7 +144,8 @@ function takeInput(page: WebSocket): (command: CommandConnection) => void {
     // A page that was refused may go on to send.
     if (page.readyState !== page.OPEN) return;
     const message = toBuffer(data);
-    if (command !== undefined) handOn(page, command, message);
+    if (message[0] === Kind.drawn) output.drawn(readCount(message.subarray(1).toString()));
+    else if (command !== undefined) handOn(page, command, message);
     else if ((earlyBytes += message.length) > MAX_WAITING_INPUT) refuseInput(page);
     else early.push(message);
   });
@@ -124,6 +171,11 @@ function handOn(page: WebSocket, command: CommandConnection, message: Buffer): v
 
 function refuseInput(page: WebSocket): void {
   page.close(TOO_MUCH, 'The command does not read what is typed.');
+}
+
+/** 0 for what is no number of bytes. */
+function readCount(text: string): number {
+  return /^\d{1,9}$/.test(text) ? Number(text) : 0;
 }
 
 function readSize(text: string): { columns: number; rows: number } | undefined {

@@ -1,4 +1,4 @@
-import { type AgentClient, type Query, withQuery } from '../api/agent-client.js';
+import { type AgentClient, ANSWER_LIMIT_MS, type Query, withQuery } from '../api/agent-client.js';
 import { readStatus, toApiError } from '../api/api-status.js';
 import { failure } from '../../command-failure.js';
 import { type CommandConnection, type StreamChoice, readOutcome } from './command-connection.js';
@@ -26,12 +26,16 @@ export interface CommandTarget {
  */
 export async function connectCommand(client: AgentClient, target: CommandTarget): Promise<CommandConnection> {
   const { choice, headers = {} } = target;
-  const signal =
-    target.signal === undefined ? client.signal : AbortSignal.any([client.signal, target.signal]);
+  const { signal, release } = client.limit({
+    limitMs: ANSWER_LIMIT_MS,
+    ...(target.signal === undefined ? {} : { signal: target.signal }),
+  });
   const query: Query = { ...target.query, ...choice };
   const path = withQuery(target.path, query);
-  const answer = await openWebSocket(client, path, { signal, headers }).catch(() => undefined);
-  // The code below reports a server that cannot be reached.
+  const answer = await openWebSocket(client, path, { signal, headers })
+    .catch(() => undefined)
+    .finally(release);
+  // The code below reports a server that cannot be reached, or that has not answered.
   if (answer !== undefined) {
     if ('socket' in answer) return openWebSocketCommand(answer.socket, choice);
     if (readStatus(answer.refused) !== undefined) throw toApiError(answer.code, answer.refused);
