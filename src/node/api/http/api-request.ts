@@ -77,12 +77,19 @@ export interface StreamAnswer {
 export type ApiHandler = (request: ApiRequest) => ApiAnswer | Promise<ApiAnswer>;
 
 /**
- * The target of an upgraded connection: the URL of a server on this machine that speaks the requested
- * protocol.
+ * Finds where an upgraded connection leads to.
  *
  * Rejects like {@link ApiHandler}.
  */
-export type UpgradeHandler = (request: ApiRequest) => Promise<URL>;
+export type UpgradeHandler = (request: ApiRequest) => Promise<UpgradeTarget>;
+
+/** The target of an upgraded connection. */
+export interface UpgradeTarget {
+  /** Of a server on this machine that speaks the requested protocol. */
+  readonly url: URL;
+  /** That server has agreed to the protocol. */
+  readonly onJoined?: () => void;
+}
 
 /** What is known of a client before its request is read. */
 export interface ApiClient {

@@ -20,6 +20,8 @@ let scene: ServedPodsHarness;
 let server: ApiServer;
 let upstream: Server;
 let upstreamSockets: Socket[];
+/** Upgrades that the server behind has agreed to. */
+let joined: number;
 const clients: Socket[] = [];
 
 beforeEach(async () => {
@@ -50,10 +52,12 @@ beforeEach(async () => {
   });
   router.answer('GET', '/named/:name', ({ params }) => ({ kind: 'text', body: params['name'] ?? '' }));
   const { port } = upstream.address() as AddressInfo;
+  joined = 0;
+  const onJoined = (): void => void joined++;
   router.upgrade('/stream/:what', async ({ params }) => {
     if (params['what'] === 'nothing') throw badRequest('nothing there');
-    if (params['what'] === 'nowhere') return new URL('http://127.0.0.1:1/');
-    return new URL(`http://127.0.0.1:${port}/token?x=1`);
+    if (params['what'] === 'nowhere') return { url: new URL('http://127.0.0.1:1/'), onJoined };
+    return { url: new URL(`http://127.0.0.1:${port}/token?x=1`), onJoined };
   });
   server = new ApiServer({ clock, router, authorize: authorizeOwner });
   await server.listenAtSocket(path);
@@ -202,6 +206,7 @@ describe('an upgraded connection', () => {
     socket.end();
     await ended;
     expect(got()).toMatch(/earlyping?.*bye$/);
+    expect(joined).toBe(1);
   });
 
   it('carries more than any buffer holds', async () => {
@@ -223,6 +228,7 @@ describe('an upgraded connection', () => {
     const other = open(`GET /stream/x HTTP/1.1\r\n${UPGRADE}`);
     await other.ended;
     expect(other.got()).toMatch(/^HTTP\/1.1 403 Forbidden\r\n[^]*not so$/);
+    expect(joined).toBe(0);
     const elsewhere = open(`GET /pods HTTP/1.1\r\n${UPGRADE}`);
     await elsewhere.ended;
     expect(elsewhere.got()).toMatch(/^HTTP\/1.1 400/);

@@ -12,6 +12,7 @@ import { pipeline } from 'node:stream/promises';
 import { type Clock } from '#base/time/clock.js';
 import { messageOf } from '#base/errors/errors.js';
 import { ApiError } from './api-error.js';
+import { type UpgradeTarget } from './api-request.js';
 import { joinSockets } from './join-sockets.js';
 
 /** A request for an upgrade. */
@@ -37,19 +38,24 @@ const ANSWER_MS = 30_000;
 const OWN_HEADERS = new Set(['host', 'origin', 'authorization', 'cookie', 'proxy-authorization']);
 
 /**
- * Sends the request on to `target` and joins both sides if that agrees; otherwise passes on its refusal.
+ * Sends the request on to the target and joins both sides if that agrees; otherwise passes on its refusal.
  *
  * Resolves when the connection has ended. Rejects with an {@link ApiError} when the target is unreachable;
  * nothing was sent to the client then.
  */
-export async function pipeUpgrade(client: UpgradeClient, target: URL, limits: UpgradeLimits): Promise<void> {
-  const answer = await ask(client.request, target, limits);
+export async function pipeUpgrade(
+  client: UpgradeClient,
+  { url, onJoined }: UpgradeTarget,
+  limits: UpgradeLimits,
+): Promise<void> {
+  const answer = await ask(client.request, url, limits);
   client.socket.write(formatHead(answer.response));
   if (answer.kind === 'refused') {
     await pipeline(answer.response, client.socket).catch(() => undefined);
     client.socket.destroy();
     return;
   }
+  onJoined?.();
   if (answer.head.length > 0) client.socket.write(answer.head);
   if (client.head.length > 0) answer.socket.write(client.head);
   await joinSockets(client.socket, answer.socket, limits);

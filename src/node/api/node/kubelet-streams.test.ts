@@ -15,7 +15,7 @@ async function ask(method: string, path: string, query = ''): Promise<unknown> {
   const asked: unknown[] = [];
   const note = (kind: string) => async (request: ApiRequest) => {
     asked.push([kind, request.params['namespace'], request.params['name'], String(request.query)]);
-    return Promise.resolve(new URL('http://127.0.0.1/'));
+    return Promise.resolve({ url: new URL('http://127.0.0.1/') });
   };
   const handlers = { exec: note('exec'), attach: note('attach'), portForward: note('ports') };
   addKubeletStreams(router, handlers, findPod);

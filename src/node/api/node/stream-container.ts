@@ -1,7 +1,7 @@
 import { type PodRef } from '#kube/pod/pod-ref.js';
 import { hasCode, messageOf } from '#base/errors/errors.js';
 import { ApiError, badRequest, invalidError, notFoundError } from '../http/api-error.js';
-import { type ApiRequest, isTrue, type UpgradeHandler } from '../http/api-request.js';
+import { type ApiRequest, isTrue, type UpgradeHandler, type UpgradeTarget } from '../http/api-request.js';
 import { chooseContainer, containerIdOf, findContainerStatus } from '../objects/choose-container.js';
 import { type PodRow } from '../objects/pod-table.js';
 import { type ServedPod } from '../objects/served-pod.js';
@@ -47,7 +47,7 @@ export function execInContainer({ streams, findPod }: StreamContainerOptions): U
       throw invalidError('PodExecOptions', '', [cause]);
     }
     const { name, stream } = findStream(served, request.query);
-    return toUrl(notRunning(name), async () => streams.exec({ ...stream, command }, request.signal));
+    return toTarget(notRunning(name), async () => streams.exec({ ...stream, command }, request.signal));
   };
 }
 
@@ -55,7 +55,7 @@ export function execInContainer({ streams, findPod }: StreamContainerOptions): U
 export function attachToContainer({ streams, findPod }: StreamContainerOptions): UpgradeHandler {
   return async (request) => {
     const { name, stream } = findStream(findPod(request).served, request.query);
-    return toUrl(notRunning(name), async () => streams.attach(stream, request.signal));
+    return toTarget(notRunning(name), async () => streams.attach(stream, request.signal));
   };
 }
 
@@ -73,7 +73,7 @@ export function forwardPorts({ streams, findPod }: StreamContainerOptions): Upgr
       throw badRequest(`unable to forward port because pod is not running. Current status=${status.phase}`);
     }
     const gone = notFoundError('pods', name);
-    return toUrl(gone, async () => streams.portForward(pod.metadata, ports, request.signal));
+    return toTarget(gone, async () => streams.portForward(pod.metadata, ports, request.signal));
   };
 }
 
@@ -109,9 +109,9 @@ function toPort(text: string): number {
   throw badRequest(`unable to parse ${JSON.stringify(text)} as a port`);
 }
 
-async function toUrl(gone: ApiError, ask: () => Promise<string>): Promise<URL> {
+async function toTarget(gone: ApiError, ask: () => Promise<string>): Promise<UpgradeTarget> {
   try {
-    return new URL(await ask());
+    return { url: new URL(await ask()) };
   } catch (error) {
     // It has just ended.
     if (hasCode(error, 'CRI_NOT_FOUND')) throw gone;

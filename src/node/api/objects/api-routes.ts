@@ -26,6 +26,7 @@ import {
   type ActionVerb,
   type ClientAction,
   recordAction,
+  recordUpgrade,
   type RecordActionOptions,
 } from './record-action.js';
 import { type PodTable } from './pod-table.js';
@@ -139,7 +140,7 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   const findKubeletPod = kubeletPodFinder(findPod);
   addNodeRoutes(router, ports, { listPods: list, readLog, findPod: findKubeletPod });
   const streaming = { streams: ports.streams, findPod };
-  const exec = recordAction(execInContainer(streaming), recording('exec'));
+  const exec = recordUpgrade(execInContainer(streaming), recording('exec'));
   const attach = attachToContainer(streaming);
   const portForward = forwardPorts(streaming);
   router.upgrade(`${PODS}/:name/exec`, exec);
