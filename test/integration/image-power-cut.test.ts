@@ -83,7 +83,7 @@ describe.skipIf(!canMount)('a pull that was confirmed (needs root and mkfs.ext4)
     const after = await openStore('the next boot');
     try {
       const { id } = after.get(image);
-      const root = await after.prepareRoot({ imageId: id, containerId: 'c', isolated: false });
+      const root = await after.prepareRoot({ imageId: id, containerId: 'c', isolated: false, signal: NEVER });
       if (root.kind !== 'folder') throw new Error(`expected a folder, got ${root.kind}`);
       for (const { name, content } of FILES)
         expect((await readFile(join(root.path, name))).equals(content), name).toBe(true);

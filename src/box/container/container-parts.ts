@@ -21,7 +21,7 @@ export class ContainerParts {
    *
    * @returns as whom its program runs, which its files decide.
    */
-  async assemble(plan: ContainerPlan): Promise<ContainerUser> {
+  async assemble(plan: ContainerPlan, signal: AbortSignal): Promise<ContainerUser> {
     const { images, isolation, cgroups } = this.#host;
     const { id, sandboxId, imageId, config, image } = plan;
     const mounted = config.mounts.map(({ containerPath }) => containerPath);
@@ -31,9 +31,10 @@ export class ContainerParts {
       containerId: id,
       isolated: isolation.hasRoots,
       volumes,
+      signal,
     });
     const user = await isolation.resolveUser(config, image.user, root);
-    await findImageFolders(images, plan);
+    await findImageFolders(images, plan, signal);
     await cgroups.createContainer(sandboxId, id, config.linux?.resources);
     return user;
   }

@@ -186,8 +186,9 @@ export class Container implements StreamableContainer {
    * Starts it and resolves once its process exists. Rejects, and the container is exited, when it cannot be run.
    *
    * @param assertAllowed called at the last moment; what it throws leaves everything as it was.
+   * @param signal ends the wait for an image whose files are not whole yet; that leaves everything as it was, too.
    */
-  start(assertAllowed: () => void): Promise<void> {
+  start(assertAllowed: () => void, signal: AbortSignal): Promise<void> {
     return this.#mutex.run(async () => {
       if (this.#retired) throw notFound('container', this.id);
       if (this.state !== ContainerState.CONTAINER_CREATED) {
@@ -196,7 +197,7 @@ export class Container implements StreamableContainer {
         );
       }
       assertAllowed();
-      const fault = await this.#prepare();
+      const fault = await this.#prepare(signal);
       if (fault === undefined) await this.#run.launch();
       else await this.#run.recordStartFailure(fault);
       if (this.#run.start !== undefined) return;
@@ -281,12 +282,13 @@ export class Container implements StreamableContainer {
   }
 
   /** Why it cannot be started; undefined when it can. */
-  async #prepare(): Promise<string | undefined> {
+  async #prepare(signal: AbortSignal): Promise<string | undefined> {
     const { findSandbox, findMain } = this.#options;
     const { record, files, command, resources } = this;
     const sandbox = findSandbox();
     if (sandbox === undefined) return 'the record of its sandbox was lost';
-    const fault = await prepareLaunch({ record, files, command, resources, sandbox, findMain }, this.#host);
+    const launch = { record, files, command, resources, sandbox, findMain };
+    const fault = await prepareLaunch(launch, this.#host, signal);
     if (fault !== undefined) return fault;
     try {
       await this.#run.openLog();

@@ -268,14 +268,16 @@ describe('the built-in image', () => {
       await expect(store.remove(name)).rejects.toThrow(refusal(status.FAILED_PRECONDITION));
     }
     expect(store.configOf(HOST.id)).toMatchObject({ entrypoint: [], cmd: [] });
-    expect(await store.prepareRoot({ imageId: HOST.id, containerId: 'c' })).toEqual({ kind: 'host' });
+    expect(await store.prepareRoot({ imageId: HOST.id, containerId: 'c', signal: NEVER })).toEqual({
+      kind: 'host',
+    });
     await store.releaseRoot('c');
   });
 });
 
 describe("a container's root", () => {
   async function copy(containerId: string, imageId = ids.one): Promise<string> {
-    const root = await store.prepareRoot({ imageId, containerId, isolated: false });
+    const root = await store.prepareRoot({ imageId, containerId, isolated: false, signal: NEVER });
     if (root.kind !== 'folder') throw new Error(`expected a folder, got ${root.kind}`);
     return root.path;
   }
@@ -294,7 +296,13 @@ describe("a container's root", () => {
 
   it('has folders of its own where the image wants volumes, through a restart, which count as written', async () => {
     await store.pull(ONE, NEVER);
-    const want = { imageId: ids.one, containerId: 'a', isolated: false, volumes: ['/data', '/etc'] };
+    const want = {
+      imageId: ids.one,
+      containerId: 'a',
+      isolated: false,
+      volumes: ['/data', '/etc'],
+      signal: NEVER,
+    };
     const root = await store.prepareRoot(want);
     expect(root).toMatchObject({
       volumes: [{ target: '/data' }, { target: '/etc', source: at('containers', 'a', 'volumes', '1') }],
@@ -303,7 +311,7 @@ describe("a container's root", () => {
     expect((await store.writableUsage('a')).bytes).toBeGreaterThan(100_000n);
     await reopen();
     const { imageId, containerId } = want;
-    expect(await store.prepareRoot({ imageId, containerId, isolated: false })).toEqual(root);
+    expect(await store.prepareRoot({ imageId, containerId, isolated: false, signal: NEVER })).toEqual(root);
     await store.releaseRoot('a');
     expect(await list('containers')).toEqual([]);
     const onFile = store.prepareRoot({ ...want, volumes: ['/file'] });
@@ -471,7 +479,12 @@ describe('the room that is taken', () => {
     await reopen();
     expect((await store.usage()).images.inodes).toBe(3n);
 
-    const root = await store.prepareRoot({ imageId: ids.one, containerId: 'a', isolated: false });
+    const root = await store.prepareRoot({
+      imageId: ids.one,
+      containerId: 'a',
+      isolated: false,
+      signal: NEVER,
+    });
     if (root.kind !== 'folder') throw new Error(`expected a folder, got ${root.kind}`);
     expect((await store.writableUsage('a')).inodes).toBe(1n);
     await writeFile(join(root.path, 'new'), 'x'.repeat(100_000));
@@ -489,7 +502,7 @@ describe.runIf(process.getuid?.() === 0)('an overlay', () => {
     await store.pull(ONE, NEVER);
     const fault = await store.findOverlayFault();
     if (fault !== undefined) skip(fault);
-    const root = await store.prepareRoot({ imageId: ids.one, containerId: 'a' });
+    const root = await store.prepareRoot({ imageId: ids.one, containerId: 'a', signal: NEVER });
     if (root.kind !== 'overlay') throw new Error(`expected an overlay, got ${root.kind}`);
     const { lowerDirs, upperDir, workDir } = root;
     const merged = join(folder, 'merged');

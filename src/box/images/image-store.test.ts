@@ -71,7 +71,12 @@ async function saveOne(more: Partial<ImageToMake> = {}, file = 'a.tar'): Promise
 
 async function readRoot(reference: string, path: string): Promise<string> {
   const { id } = store.get(reference);
-  const root = await store.prepareRoot({ imageId: id, containerId: 'reader', isolated: false });
+  const root = await store.prepareRoot({
+    imageId: id,
+    containerId: 'reader',
+    isolated: false,
+    signal: NEVER,
+  });
   try {
     if (root.kind !== 'folder') throw new Error(`expected a folder, got ${root.kind}`);
     return await readFile(join(root.path, path), 'utf8');

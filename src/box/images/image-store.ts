@@ -41,7 +41,7 @@ import { HOST, HOST_IMAGE, isHostImage } from './host-image.js';
 import { ImageCatalog } from './image-catalog.js';
 import { ImageCleanup } from './image-cleanup.js';
 import { ImageRecords } from './image-records.js';
-import { repairImages } from './image-repair.js';
+import { ImageRepair } from './image-repair.js';
 import {
   type ImageReference,
   parseReference,
@@ -137,13 +137,13 @@ export class ImageStore {
 
   readonly #limits: UnpackLimits;
   readonly #pulls = new Set<PullUnderWay>();
-  readonly #closing = new AbortController();
-  /** What a loss of power may have taken is being unpacked again. */
-  #repair: Promise<void> = Promise.resolve();
+  readonly #repair: ImageRepair;
 
-  private constructor(parts: Parts, limits: UnpackLimits) {
+  private constructor(parts: Parts, { limits = UNPACK_LIMITS, clock }: ImageStoreOptions) {
     this.#parts = parts;
     this.#limits = limits;
+    const collect = (): Promise<void> => this.#changes.run(() => this.#collect());
+    this.#repair = new ImageRepair({ ...parts, clock, collect });
   }
 
   /** Takes up what an earlier runtime has left, and clears away what it had not finished. */
@@ -185,10 +185,9 @@ export class ImageStore {
       overlay,
       logger,
     };
-    const store = new ImageStore(parts, limits);
-    const collect = () => store.#changes.run(() => store.#collect());
-    await collect();
-    store.#repair = repairImages({ ...parts, collect }, store.#closing.signal);
+    const store = new ImageStore(parts, options);
+    await store.#changes.run(() => store.#collect());
+    store.#repair.start();
     return store;
   }
 
@@ -413,7 +412,8 @@ export class ImageStore {
 
   /**
    * Makes a container's own root of an image, or finds the one that was made. From then on the image is in use, until
-   * {@link releaseRoot}: so ask when the container is created. Throws NOT_FOUND.
+   * {@link releaseRoot}: so ask when the container is created. Throws NOT_FOUND, and FAILED_PRECONDITION unless the
+   * image's files are whole; what a loss of power may have taken of them is unpacked again before, until `signal` aborts.
    *
    * With `isolated: false` it is never an overlay, for containers that cannot mount one. `volumes`: paths at which the
    * container has folders of its own, with what the image has there.
@@ -423,15 +423,18 @@ export class ImageStore {
     readonly containerId: string;
     readonly isolated?: boolean;
     readonly volumes?: readonly string[];
+    readonly signal: AbortSignal;
   }): Promise<ContainerRoot> {
-    const { imageId, containerId, isolated = true, volumes = [] } = want;
+    const { imageId, containerId, isolated = true, volumes = [], signal } = want;
     if (imageId === HOST.id) return { kind: 'host' };
     const fault = isolated ? await this.findOverlayFault() : 'the container cannot mount it';
     const kind = fault === undefined ? 'overlay' : 'folder';
-    if (this.#parts.chains.isDoubtful(this.#parts.catalog.getRecord(imageId).chainId)) await this.#repair;
+    const why = await this.#repair.repairFor(this.#parts.catalog.getRecord(imageId), signal);
     // Found and put in use in one step, so that nobody removes the image in between; a copy takes longer than that.
     const begun = await this.#changes.run(() => {
-      const { chainId } = this.#parts.catalog.getRecord(imageId);
+      const record = this.#parts.catalog.getRecord(imageId);
+      this.#repair.assertWhole(record, why);
+      const { chainId } = record;
       const use = { imageId, chainId, kind, ...(volumes.length > 0 && { volumes }) } as const;
       return Promise.resolve({ root: this.#parts.roots.prepare({ containerId, ...use }) });
     });
@@ -476,8 +479,7 @@ export class ImageStore {
   /** Breaks off copies that are being made, and resolves once everything else that was begun is done. */
   async close(): Promise<void> {
     this.#parts.registries?.close();
-    this.#closing.abort(new RpcError(status.UNAVAILABLE, 'the runtime is ending'));
-    await this.#repair;
+    await this.#repair.close();
     await this.#parts.chains.close();
     await this.#parts.roots.close();
     await this.#changes.run(() => Promise.resolve());

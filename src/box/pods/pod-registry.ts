@@ -158,14 +158,14 @@ export class PodRegistry {
   }
 
   /** Rejects, and nothing is left, when its files cannot be made. */
-  async createContainer({ sandbox, ...made }: NewContainer): Promise<Container> {
+  async createContainer({ sandbox, ...made }: NewContainer, signal: AbortSignal): Promise<Container> {
     const id = newId();
     const name = containerName(made.config, sandbox.config);
     this.#containerNames.reserve(name, id);
     const createdAtNs = this.#options.host.time.now();
     const plan = { id, sandboxId: sandbox.id, name, createdAtNs, ...made };
     try {
-      const record = { ...plan, user: await this.#containerParts.assemble(plan) };
+      const record = { ...plan, user: await this.#containerParts.assemble(plan, signal) };
       const container = this.#makeContainer(record);
       await this.#folders.writeContainer(record, container.pipes);
       this.#addContainer(container);

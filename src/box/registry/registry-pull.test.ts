@@ -71,7 +71,12 @@ function pull(name = 'app:1', login?: Login, signal = NEVER): Promise<Image> {
 }
 
 async function readRoot(id: string, path: string): Promise<Buffer> {
-  const root = await store.prepareRoot({ imageId: id, containerId: 'reader', isolated: false });
+  const root = await store.prepareRoot({
+    imageId: id,
+    containerId: 'reader',
+    isolated: false,
+    signal: NEVER,
+  });
   if (root.kind !== 'folder') throw new Error(`expected a folder, got ${root.kind}`);
   try {
     return await readFile(join(root.path, path));

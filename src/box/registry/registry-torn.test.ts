@@ -98,7 +98,12 @@ it('opens again, and gives each image whole at the second pull at the latest', a
       for (const each of [0, 1] as const) {
         const image = await pull(each).catch(() => pull(each));
         expect(store.find(referenceOf(each))?.id).toBe(image.id);
-        const root = await store.prepareRoot({ imageId: image.id, containerId: 'c', isolated: false });
+        const root = await store.prepareRoot({
+          imageId: image.id,
+          containerId: 'c',
+          isolated: false,
+          signal: NEVER,
+        });
         if (root.kind !== 'folder') throw new Error(`expected a folder, got ${root.kind}`);
         expect((await readFile(join(root.path, 'shared'))).equals(SHARED)).toBe(true);
         expect((await readFile(join(root.path, 'own'))).equals(OWN[each])).toBe(true);

@@ -72,6 +72,7 @@ export function containerStatus(
 export async function createContainer(
   { pods, events, images, isolation }: RpcContext,
   request: CreateContainerRequest,
+  signal: AbortSignal,
 ): Promise<CreateContainerResponse> {
   const sandbox = pods.getSandbox(requireId('sandbox', request.podSandboxId));
   const config = assertConfig(request.config);
@@ -89,7 +90,10 @@ export async function createContainer(
     request.sandboxConfig?.logDirectory ?? sandbox.config.logDirectory,
     config.logPath,
   );
-  const { id } = await pods.createContainer({ sandbox, config, imageId, image, imageVolumes, logPath });
+  const { id } = await pods.createContainer(
+    { sandbox, config, imageId, image, imageVolumes, logPath },
+    signal,
+  );
   events.publish('created', id, sandbox.id);
   return { containerId: id };
 }
@@ -193,6 +197,7 @@ export async function reopenContainerLog(
 export async function startContainer(
   { pods }: RpcContext,
   { containerId }: StartContainerRequest,
+  signal: AbortSignal,
 ): Promise<StartContainerResponse> {
   const container = pods.getContainer(requireId('container', containerId));
   await container.start(() => {
@@ -200,7 +205,7 @@ export async function startContainer(
     if (sandbox?.takesContainers !== true) {
       throw refused(`sandbox container "${container.record.sandboxId}" is not running`);
     }
-  });
+  }, signal);
   return {};
 }
 

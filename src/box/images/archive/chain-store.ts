@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { type Clock, type ClockTimer } from '#base/time/clock.js';
+import { Mutex } from '#base/async/mutex.js';
 import { SingleFlight } from '#base/async/single-flight.js';
 import { RecordFile } from '#base/fs/record-file.js';
 import { syncPath } from '#base/fs/whole-file.js';
@@ -25,6 +26,8 @@ export interface ChainStoreOptions {
   readonly clock: Pick<Clock, 'setTimer'>;
   /** That of the machine's present boot. */
   readonly bootId: string;
+  /** How the file system of a folder is brought to the disk (default: `sync -f`). */
+  readonly syncDisk?: ((folder: string, signal: AbortSignal) => Promise<void>) | undefined;
 }
 
 /** The layers of an image, the lowest first. */
@@ -77,6 +80,8 @@ export class ChainStore {
   readonly #closing = new AbortController();
   #syncTimer: ClockTimer | undefined;
   #syncing: Promise<void> | undefined;
+  /** Facts are written and folders removed one after another: no facts get into a folder that came later. */
+  readonly #factsChanges = new Mutex();
   readonly #flights = new SingleFlight<void>();
   readonly #holds = new Map<string, number>();
   /** Of chains that are being unpacked: how many bytes of each layer were read, by its digest. */
@@ -131,6 +136,11 @@ export class ChainStore {
     return this.#doubtful.has(chainId);
   }
 
+  /** Whether all of its files are there. */
+  isWhole(chainId: string): boolean {
+    return this.has(chainId) && !this.isDoubtful(chainId);
+  }
+
   /** The folder that is the root of its files. */
   rootOf(chainId: string): string {
     return join(this.#options.folder, toName(chainId), 'root');
@@ -156,7 +166,7 @@ export class ChainStore {
     const chainId = computeChainId(layers.map(({ diffId }) => diffId));
     this.#holds.set(chainId, (this.#holds.get(chainId) ?? 0) + 1);
     try {
-      if (!this.#isWhole(chainId)) {
+      if (!this.isWhole(chainId)) {
         await this.#flights.run(chainId, (flight) => this.#unpack(chainId, layers, flight.signal), signal);
       }
       if (blobs.length === 0 && this.#unsynced.has(chainId)) await this.#sync(signal);
@@ -172,10 +182,12 @@ export class ChainStore {
   /** Throws away what is neither needed nor held. */
   async collect(isNeeded: (chainId: string) => boolean): Promise<void> {
     for (const chainId of this.ids) {
-      if (isNeeded(chainId) || this.#holds.has(chainId)) continue;
-      this.#forget(chainId);
-      this.#damaged.delete(chainId);
-      await this.#options.trash.discard(join(this.#options.folder, toName(chainId)));
+      await this.#factsChanges.run(async () => {
+        if (isNeeded(chainId) || this.#holds.has(chainId)) return;
+        this.#forget(chainId);
+        this.#damaged.delete(chainId);
+        await this.#options.trash.discard(join(this.#options.folder, toName(chainId)));
+      });
     }
   }
 
@@ -193,10 +205,6 @@ export class ChainStore {
     await this.#syncing;
   }
 
-  #isWhole(chainId: string): boolean {
-    return this.has(chainId) && !this.isDoubtful(chainId);
-  }
-
   #forget(chainId: string): void {
     this.#usages.delete(chainId);
     this.#unsynced.delete(chainId);
@@ -205,7 +213,7 @@ export class ChainStore {
 
   async #unpack(chainId: string, layers: readonly Layer[], signal: AbortSignal): Promise<void> {
     const { trash, folder, logger, privileged, limits, bootId } = this.#options;
-    if (this.#isWhole(chainId)) return;
+    if (this.isWhole(chainId)) return;
     const temporary = await trash.makeFolder();
     const read = new Map<string, number>();
     this.#read.set(chainId, read);
@@ -238,14 +246,21 @@ export class ChainStore {
     }
   }
 
-  /** All that are unpacked until then share one sync. */
   #syncLater(chainId: string): void {
     this.#unsynced.add(chainId);
+    this.#startSyncTimer();
+  }
+
+  /** All that are unpacked until then share one sync; what it could not sync is synced by the next one. */
+  #startSyncTimer(): void {
     this.#syncTimer ??= this.#options.clock.setTimer(
       SYNC_AFTER_MS,
       () => {
         this.#syncTimer = undefined;
-        this.#syncing = this.#sync(this.#closing.signal).finally(() => (this.#syncing = undefined));
+        this.#syncing = this.#sync(this.#closing.signal).finally(() => {
+          this.#syncing = undefined;
+          if (this.#unsynced.size > 0 && !this.#closing.signal.aborted) this.#startSyncTimer();
+        });
       },
       { unref: true },
     );
@@ -253,25 +268,41 @@ export class ChainStore {
 
   /**
    * Brings all that is unpacked to the disk, with one call for its whole file system: a call for each file would take
-   * minutes. Never rejects; what could not be synced stays as it is.
+   * minutes. Never rejects; what could not be synced stays as it is, for the next sync.
    */
   async #sync(signal: AbortSignal): Promise<void> {
-    const { folder, logger } = this.#options;
+    const { folder, syncDisk = syncWithTool } = this.#options;
     const pending = [...this.#unsynced].map((chainId) => [chainId, this.#usages.get(chainId)!] as const);
     try {
-      await runTool('sync', ['-f', folder], signal);
-      for (const [chainId, usage] of pending) {
-        // It may have been removed meanwhile, and unpacked again.
-        if (this.#usages.get(chainId) !== usage || !this.#unsynced.delete(chainId)) continue;
-        await factsOf(join(folder, toName(chainId))).write({ usage });
-      }
+      await syncDisk(folder, signal);
     } catch (error) {
-      if (!signal.aborted)
-        logger.warn('Unpacked images may not be on the disk: a loss of power may cost them', {
-          err: messageOf(error),
-        });
+      if (!signal.aborted) this.#warnOfSync(error);
+      return;
     }
+    for (const [chainId, usage] of pending)
+      await this.#factsChanges.run(async () => {
+        // It may have been removed meanwhile, and unpacked again.
+        if (this.#usages.get(chainId) !== usage || !this.#unsynced.has(chainId)) return;
+        try {
+          await factsOf(join(folder, toName(chainId))).write({ usage });
+          // Only now: whoever finds it synced may rely on its facts.
+          this.#unsynced.delete(chainId);
+        } catch (error) {
+          this.#warnOfSync(error, chainId);
+        }
+      });
   }
+
+  #warnOfSync(error: unknown, chainId?: string): void {
+    this.#options.logger.warn('Unpacked images may not be on the disk: a loss of power may cost them', {
+      ...(chainId !== undefined && { chainId }),
+      err: messageOf(error),
+    });
+  }
+}
+
+function syncWithTool(folder: string, signal: AbortSignal): Promise<void> {
+  return runTool('sync', ['-f', folder], signal);
 }
 
 /** The layer, whose bytes are counted as they are read. */

@@ -27,8 +27,8 @@ export interface UnpackReport {
 }
 
 /** Larger files are written as they are read. */
-const MAX_BEHIND_BYTES = 1024 * 1024;
-const MAX_BEHIND = 8;
+const MAX_PENDING_BYTES = 1024 * 1024;
+const MAX_PENDING = 8;
 
 /**
  * Writes the entries of layers at places that were found for them, as the image has them.
@@ -44,7 +44,7 @@ export class EntryWriter {
   readonly #signal: AbortSignal;
   /** The times of folders, to be set last: every entry inside changes them. */
   readonly folderTimes = new Map<string, number>();
-  readonly #behind = new Set<Promise<void>>();
+  readonly #pendingWrites = new Set<Promise<void>>();
   #failure: { readonly error: unknown } | undefined;
   /** Whether some folder gives its group to what is made in it. */
   #inheritsGroups = false;
@@ -68,7 +68,7 @@ export class EntryWriter {
     const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
     const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
     // Attributes are set by path, when the file is whole.
-    if (entry.size > MAX_BEHIND_BYTES || entry.attributes.size > 0) {
+    if (entry.size > MAX_PENDING_BYTES || entry.attributes.size > 0) {
       await this.#fill(file, entry, entry.content());
       return;
     }
@@ -79,12 +79,12 @@ export class EntryWriter {
       await file.close();
       throw error;
     }
-    await this.#goOnBehind(entry, this.#fill(file, entry, pieces));
+    await this.#runInBackground(entry, this.#fill(file, entry, pieces));
   }
 
   /** Resolves once no file is being written any more. Rejects where one of them could not be. */
   async settle(): Promise<void> {
-    await Promise.all(this.#behind);
+    await Promise.all(this.#pendingWrites);
     this.#assertNoFailure();
   }
 
@@ -93,14 +93,14 @@ export class EntryWriter {
   }
 
   /** Waits only where there is much under way. */
-  async #goOnBehind(entry: TarEntry, work: Promise<void>): Promise<void> {
+  async #runInBackground(entry: TarEntry, work: Promise<void>): Promise<void> {
     const settled = work
       .catch((error: unknown) => {
         this.#failure ??= { error: explainEntry(error, entry) };
       })
-      .finally(() => this.#behind.delete(settled));
-    this.#behind.add(settled);
-    if (this.#behind.size >= MAX_BEHIND) await Promise.race(this.#behind);
+      .finally(() => this.#pendingWrites.delete(settled));
+    this.#pendingWrites.add(settled);
+    if (this.#pendingWrites.size >= MAX_PENDING) await Promise.race(this.#pendingWrites);
   }
 
   async #fill(
@@ -138,7 +138,7 @@ export class EntryWriter {
       this.folderTimes.set(path, toTime(entry));
       this.#inheritsGroups ||= (entry.mode & 0o2000) !== 0;
     }
-    await this.#goOnBehind(entry, this.#setFacts(path, entry));
+    await this.#runInBackground(entry, this.#setFacts(path, entry));
   }
 
   async #setFacts(path: string, entry: TarEntry): Promise<void> {
