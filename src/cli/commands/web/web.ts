@@ -48,6 +48,13 @@ Examples:
   # At a port of your choice
   podloop web --port 8080`;
 
+/** Flags that go with --server alone. */
+const CREDENTIALS: readonly (readonly [keyof CredentialFlags, string])[] = [
+  ['tokenFile', '--token-file'],
+  ['clientCertificate', '--client-certificate'],
+  ['clientKey', '--client-key'],
+  ['certificateAuthority', '--certificate-authority'],
+];
 const EXAMINATION_LIMIT_MS = 90_000;
 /** One examination answers all pages that ask meanwhile. */
 const EXAMINATION_FRESH_MS = 5_000;
@@ -115,7 +122,11 @@ async function serve(flags: WebFlags, host: CliHost): Promise<void> {
 /** Reads the files of the flags. */
 async function toRemote(flags: WebFlags): Promise<RemoteAgent | undefined> {
   const { server: url } = flags;
-  if (url === undefined) return undefined;
+  if (url === undefined) {
+    const [flag] = CREDENTIALS.filter(([key]) => flags[key] !== undefined);
+    if (flag === undefined) return undefined;
+    throw failure(`${flag[1]} is for an agent on another machine: name that with --server, too`);
+  }
   const { token, authority: ca, certificate: cert, key } = await readCredentials(flags);
   return {
     url,
