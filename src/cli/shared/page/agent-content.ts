@@ -50,8 +50,8 @@ export class AgentContent implements PageContent {
     if (target === undefined) return undefined;
     const { format, ...query } = target.query as Record<string, string[]>;
     if (format?.[0] === 'yaml') {
-      const object = await client.get(target.path, query);
-      return { code: 200, contentType: 'text/plain; charset=utf-8', body: toMarkedYaml(object) };
+      const body = await toMarkedYaml(await client.get(target.path, query), signal);
+      return { code: 200, contentType: 'text/plain; charset=utf-8', body };
     }
     const answer = await client.open(method, target.path, {
       ...{ query, signal, limitMs: ANSWER_LIMIT_MS },

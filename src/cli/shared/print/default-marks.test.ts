@@ -19,8 +19,9 @@ const POD = {
   },
 } as unknown as KubeObject;
 
+const NEVER = new AbortController().signal;
 const served = withServedDefaults(POD);
-const lines = toMarkedYaml(served).split('\n');
+const lines = (await toMarkedYaml(served, NEVER)).split('\n');
 const marked = lines.filter((line) => line.endsWith(' # default')).map((line) => line.trim());
 
 it('marks what Kubernetes fills in, and nothing that stands for itself', () => {
@@ -45,11 +46,30 @@ it('is the same text but for its marks', () => {
   expect(parse(lines.join('\n'))).toEqual(parse(toYamlText(served)));
 });
 
-it('leaves an object as it is that no table knows', () => {
+it('leaves an object as it is that has very many values', async () => {
+  const marksOf = async (count: number): Promise<number> => {
+    const env = Array.from({ length: count }, (_, at) => ({ name: `N${at}`, value: 'v' }));
+    const container = { name: 'main', image: 'web:1', env };
+    const pod = { ...POD, spec: { containers: [container] } } as unknown as KubeObject;
+    const text = await toMarkedYaml(withServedDefaults(pod), NEVER);
+    return text.split(' # default\n').length - 1;
+  };
+  expect(await marksOf(50)).toBeGreaterThan(5);
+  expect(await marksOf(250)).toBe(0);
+});
+
+it('lets others have their turn, and ends when nobody waits for it any more', async () => {
+  const ending = new AbortController();
+  const marked = toMarkedYaml(served, ending.signal);
+  setImmediate(() => ending.abort());
+  await expect(marked).rejects.toThrow('aborted');
+});
+
+it('leaves an object as it is that no table knows', async () => {
   const other = {
     kind: 'Node',
     metadata: { name: 'n1' },
     spec: { unschedulable: false },
   } as unknown as KubeObject;
-  expect(toMarkedYaml(other)).toBe(toYamlText(other));
+  expect(await toMarkedYaml(other, NEVER)).toBe(toYamlText(other));
 });

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Document, isScalar } from 'yaml';
 import { type KubeObject } from '#kube/columns/kube-object.js';
 import { sortKeys } from '../jsonpath/run-template.js';
@@ -6,18 +7,18 @@ import { YAML_FORM } from './object-text.js';
 
 /** The comment behind a value. */
 const MARK = ' default';
-/** A larger object is printed without marks. */
-const MAX_VALUES = 2_000;
+/** A larger object is printed without marks: each value takes some milliseconds. */
+const MAX_VALUES = 500;
 
 type Path = readonly (string | number)[];
 
 /**
  * An object as `toYamlText` prints it, with a comment behind each value of its spec that it would have without being
- * written: Kubernetes' defaults. A manifest may have written the same.
+ * written: Kubernetes' defaults. A manifest may have written the same. Others have their turn between two values.
  */
-export function toMarkedYaml(object: KubeObject): string {
+export async function toMarkedYaml(object: KubeObject, signal: AbortSignal): Promise<string> {
   const document = new Document(sortKeys(object), YAML_FORM);
-  for (const path of findDefaults(object)) {
+  for (const path of await findDefaults(object, signal)) {
     const node = document.getIn(path, true);
     if (isScalar(node)) node.comment = MARK;
   }
@@ -25,15 +26,16 @@ export function toMarkedYaml(object: KubeObject): string {
 }
 
 /** Paths of the values that come back when they are left out. */
-function findDefaults(object: KubeObject): Path[] {
+async function findDefaults(object: KubeObject, signal: AbortSignal): Promise<Path[]> {
   const values = [...valuesOf((object as { readonly spec?: unknown }).spec, ['spec'])];
   if (values.length > MAX_VALUES) return [];
-  return values
-    .filter(({ path, value }) => {
-      const full = withServedDefaults(withoutValue(object, path));
-      return value !== undefined && getAt(full, path) === value;
-    })
-    .map(({ path }) => path);
+  const paths: Path[] = [];
+  for (const { path, value } of values) {
+    if (value === undefined) continue;
+    await nextTurn(undefined, { signal });
+    if (getAt(withServedDefaults(withoutValue(object, path)), path) === value) paths.push(path);
+  }
+  return paths;
 }
 
 /** Plain values that have a name. */
