@@ -343,8 +343,8 @@ function Manifest({
   return (
     <>
       <p class="muted">
-        As the agent has it, with its status. <span class="default"># default</span> marks values that
-        Kubernetes fills in. Nothing of a Secret is shown.
+        As the agent has it, with its status. <span class="default"># default</span> marks values that are
+        Kubernetes&apos; defaults, written or not. Nothing of a Secret is shown.
       </p>
       <pre class="manifest" tabIndex={0} aria-label="Manifest">
         {text === undefined
