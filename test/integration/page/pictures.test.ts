@@ -1,10 +1,10 @@
 /**
- * The pictures of the page in docs/images. They are written with PODLOOP_PICTURES=1 alone, for somebody to look at:
+ * Writes the pictures of the page in docs/images; runs only when it is asked to, since somebody has to look at them:
  *
  *   PODLOOP_PICTURES=1 npx vitest run test/integration/page/pictures.test.ts
  *
- * Make them smaller before they are committed: 255 colours are enough.
- * With PODLOOP_PICTURES=/a/folder there are more, of other views and schemes.
+ * Before you commit them, reduce them to 255 colours, so that the files are small. With a folder in place of 1, as in
+ * PODLOOP_PICTURES=/a/folder, they are written there, and with them those of more views in both colour schemes.
  *
  * @module
  */
@@ -33,7 +33,7 @@ interface Picture {
   readonly scheme: 'dark' | 'light';
   readonly size: readonly [number, number];
   readonly view: string;
-  /** What somebody does before. */
+  /** What is clicked before the picture is taken. */
   readonly prepare?: (page: Page) => Promise<void>;
 }
 
@@ -100,7 +100,7 @@ describe.runIf(BROWSER !== undefined && PODLOOP_PICTURES !== undefined)('picture
     await page.goto(`${stage.origin}/#/${view}`);
     await page.locator('main > *').first().waitFor();
     await prepare?.(page);
-    // Charts have some points by then.
+    // So that the charts have some points.
     await page.waitForTimeout(7_000);
     await writeFile(new URL(`${name}.png`, FOLDER), await page.screenshot());
     expect(stage.complaints).toEqual([]);
