@@ -18,7 +18,7 @@ interface ChartProps {
   readonly format: (value: number) => string;
   readonly isBars?: boolean;
   /** The value of each line that is shown in words: the newest (default) or the largest. */
-  readonly says?: 'now' | 'most';
+  readonly summary?: 'newest' | 'largest';
 }
 
 const HEIGHT_PX = 150;
@@ -30,7 +30,7 @@ export function Chart({
   series,
   format,
   isBars = false,
-  says = 'now',
+  summary = 'newest',
 }: ChartProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | undefined>(undefined);
@@ -92,9 +92,9 @@ export function Chart({
   useEffect(() => plot.current?.setData(data as unknown as UPlot.AlignedData), [data]);
   const words = series.map(({ label }, at) => {
     const values = data[at + 1] ?? [];
-    const value = says === 'now' ? values.at(-1) : values.reduce(larger, null);
+    const value = summary === 'newest' ? values.at(-1) : values.reduce(larger, null);
     const text = typeof value === 'number' ? format(value) : 'unknown';
-    return says === 'now' ? `${label} ${text}` : `${label} at most ${text}`;
+    return summary === 'newest' ? `${label} ${text}` : `${label} at most ${text}`;
   });
   return (
     <figure class="chart-box">
@@ -107,7 +107,11 @@ export function Chart({
           </span>
         ))}
       </figcaption>
-      <div ref={box} role="img" aria-label={`${title}: ${says === 'now' ? 'now ' : ''}${words.join(', ')}`} />
+      <div
+        ref={box}
+        role="img"
+        aria-label={`${title}: ${summary === 'newest' ? 'now ' : ''}${words.join(', ')}`}
+      />
     </figure>
   );
 }

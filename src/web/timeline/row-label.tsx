@@ -44,14 +44,14 @@ export interface Hover {
 
 interface TipProps {
   /** Gets what shows something, and nothing again: who moves the pointer has no more drawn again than that. */
-  readonly shower: { current: (hover: Hover | undefined) => void };
+  readonly showTip: { current: (hover: Hover | undefined) => void };
   readonly getNowMs: () => number;
 }
 
 /** Says what is under the pointer. */
-export function Tip({ shower, getNowMs }: TipProps): JSX.Element | null {
+export function Tip({ showTip, getNowMs }: TipProps): JSX.Element | null {
   const [hover, setHover] = useState<Hover | undefined>();
-  shower.current = setHover;
+  showTip.current = setHover;
   if (hover === undefined) return null;
   const { hit, x, y } = hover;
   const nowMs = getNowMs();

@@ -460,7 +460,7 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
           />
         )}
       </div>
-      <Tip shower={showTip} getNowMs={() => history.endMs()} />
+      <Tip showTip={showTip} getNowMs={() => history.endMs()} />
     </section>
   );
 }

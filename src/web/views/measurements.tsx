@@ -38,5 +38,5 @@ function MeasuredValues({ chart: { title, unit, lines }, timesMs }: MeasuredValu
     [timesMs, lines],
   );
   const series = lines.map(({ label }, at) => ({ label, colour: COLOURS[at % COLOURS.length]! }));
-  return <Chart title={title} data={data} series={series} format={FORMATS[unit]} says="most" />;
+  return <Chart title={title} data={data} series={series} format={FORMATS[unit]} summary="largest" />;
 }
