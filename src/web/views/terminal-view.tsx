@@ -42,30 +42,30 @@ export function TerminalView({ session, pod }: TerminalViewProps): JSX.Element {
       if (isOver) return;
       const query = new URLSearchParams({ container: run.container });
       for (const word of run.command.trim().split(/\s+/)) query.append('command', word);
-      let terminal: OpenTerminal | undefined;
+      const shown: { terminal?: OpenTerminal } = {};
       const stream = session.terminal(
         `/api/v1/namespaces/${namespace}/pods/${name}/exec?${query.toString()}`,
         {
           onOpen: () => {
             setStatus('Connected.');
-            if (terminal !== undefined) stream.resize(terminal.size);
+            if (shown.terminal !== undefined) stream.resize(shown.terminal.size);
           },
-          onData: (data, onDrawn) => terminal?.write(data, onDrawn),
+          onData: (data, onDrawn) => shown.terminal?.write(data, onDrawn),
           onEnd: (why) => {
-            terminal?.end();
+            shown.terminal?.end();
             end(why);
           },
         },
       );
       close = () => {
         stream.close();
-        terminal?.close();
+        shown.terminal?.close();
       };
-      terminal = script.openTerminal(box.current!, {
+      shown.terminal = script.openTerminal(box.current!, {
         onInput: (bytes) => stream.send(bytes),
         onSize: (size) => stream.resize(size),
       });
-      terminal.focus();
+      shown.terminal.focus();
     };
     setStatus('Opening…');
     setOpen(true);
