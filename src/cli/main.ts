@@ -27,7 +27,6 @@ const EXIT_GRACE_MS = 2_000;
 /** Variables that systemd sets for one process of a service; child processes must not inherit them. */
 const FOR_THIS_PROCESS_ALONE = ['NOTIFY_SOCKET', 'WATCHDOG_PID', 'WATCHDOG_USEC'];
 
-setEngineFlags(process.versions.node, process.execArgv, process.argv[2]);
 const clock = new SystemClock();
 const env = { ...process.env };
 for (const name of FOR_THIS_PROCESS_ALONE) Reflect.deleteProperty(process.env, name);
@@ -72,6 +71,7 @@ process.on('uncaughtExceptionMonitor', (error: unknown) => {
   if (error instanceof Error) error.stack &&= new SourcePlaces().translate(error.stack);
 });
 
+setEngineFlags(process.versions.node, process.execArgv, process.argv[2]);
 closeGoneTerminals(process);
 process.exitCode = await runProgram(process.argv.slice(2), host);
 clock.setTimer(EXIT_GRACE_MS, exitNow, { unref: true });
