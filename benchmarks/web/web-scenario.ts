@@ -2,6 +2,7 @@ import { formatNumber } from '../goals.js';
 import { linePlot, type Plot } from '../plot.js';
 import { type Scenario, toCount } from '../scenario.js';
 import { count, SECONDS } from '../setting-shapes.js';
+import { quantile } from '../stats.js';
 import { formatTable } from '../text-table.js';
 import { judgeWeb } from './judge-web.js';
 import { runWebBenchmark, type WebFigures } from './web-benchmark.js';
@@ -80,14 +81,12 @@ ${formatNumber(heap.endMiB)} MiB at the end, each after a full collection.
 }
 
 function rowOf(when: string, durationsMs: readonly number[], ofMs: number): string[] {
-  const sorted = [...durationsMs].sort((one, other) => one - other);
+  // As it is judged.
   const at = (part: number): string =>
-    sorted.length === 0
-      ? '–'
-      : sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))]!.toFixed(0);
+    durationsMs.length === 0 ? '–' : quantile(durationsMs, part).toFixed(0);
   const sum = durationsMs.reduce((all, each) => all + each, 0);
   const share = `${((100 * sum) / ofMs).toFixed(1)} %`;
-  return [when, String(sorted.length), at(0.5), at(0.95), at(1), share];
+  return [when, String(durationsMs.length), at(0.5), at(0.95), at(1), share];
 }
 
 function plotMemory({ heap }: WebFigures): Plot {

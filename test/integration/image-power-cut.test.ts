@@ -1,7 +1,7 @@
 /** The power goes right after a pull was confirmed: on a disk of its own, which then forgets all that it had not written. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -11,6 +11,7 @@ import { SystemClock } from '#base/time/clock.js';
 import { FakeRegistry } from '#support/fakes/fake-registry.js';
 import { OciLayout } from '#support/fakes/oci-layout.js';
 import { ImageStore } from '../../src/box/images/image-store.js';
+import { canMakeDisks, makeDisk, mountDisk } from './loop-disk.js';
 
 const NEVER = new AbortController().signal;
 const run = promisify(execFile);
@@ -19,13 +20,6 @@ const FILES = Array.from({ length: 200 }, (_, at) => ({ name: `f${at}`, content:
 /** What the kernel calls EXT4_IOC_SHUTDOWN, with EXT4_GOING_FLAGS_NOLOGFLUSH: nothing more gets to the disk. */
 const CUT =
   'open my $f, "<", $ARGV[0] or die $!; my $how = pack "L", 2; ioctl $f, 0x8004587d, $how or die $!';
-const isRoot = process.getuid?.() === 0;
-const canMount =
-  isRoot &&
-  (await run('mkfs.ext4', ['-V']).then(
-    () => true,
-    () => false,
-  ));
 let folder: string;
 let disk: string;
 let registry: FakeRegistry;
@@ -43,7 +37,7 @@ afterEach(async () => {
 });
 
 async function mount(): Promise<void> {
-  await run('mount', ['-o', 'loop', join(folder, 'disk.raw'), disk]);
+  await mountDisk(join(folder, 'disk.raw'), disk);
 }
 
 function openStore(bootId: string): Promise<ImageStore> {
@@ -53,13 +47,11 @@ function openStore(bootId: string): Promise<ImageStore> {
   });
 }
 
-describe.skipIf(!canMount)('a pull that was confirmed (needs root and mkfs.ext4)', () => {
+describe.skipIf(!(await canMakeDisks()))('a pull that was confirmed (needs root and mkfs.ext4)', () => {
   beforeEach(async () => {
     await mkdir(disk);
     await mkdir(join(folder, 'layouts'));
-    await writeFile(join(folder, 'disk.raw'), '');
-    await truncate(join(folder, 'disk.raw'), DISK_BYTES);
-    await run('mkfs.ext4', ['-q', join(folder, 'disk.raw')]);
+    await makeDisk(join(folder, 'disk.raw'), DISK_BYTES);
     await mount();
   });
 

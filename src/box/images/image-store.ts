@@ -139,7 +139,7 @@ export class ImageStore {
   readonly #pulls = new Set<PullUnderWay>();
   readonly #repair: ImageRepair;
 
-  private constructor(parts: Parts, { limits = UNPACK_LIMITS, clock }: ImageStoreOptions) {
+  private constructor(parts: Parts, limits: UnpackLimits, clock: Clock) {
     this.#parts = parts;
     this.#limits = limits;
     const collect = (): Promise<void> => this.#changes.run(() => this.#collect());
@@ -185,7 +185,7 @@ export class ImageStore {
       overlay,
       logger,
     };
-    const store = new ImageStore(parts, options);
+    const store = new ImageStore(parts, limits, clock);
     await store.#changes.run(() => store.#collect());
     store.#repair.start();
     return store;

@@ -24,7 +24,7 @@ describe('file systems that the kernel has closed', () => {
   it('are not those that somebody made read-only, or that are always', () => {
     expect(pathsOf(line('8:17', '/data', 'rw', 'ext4', 'rw'))).toEqual([]);
     expect(pathsOf(line('8:17', '/data', 'ro', 'ext4', 'ro'))).toEqual([]);
-    // A system’s own, of which a part is bound elsewhere without that option.
+    // That of a system that is never written to, of which a part is mounted elsewhere without the option.
     const system = line('8:1', '/', 'ro', 'ext4', 'ro') + line('8:1', '/pods/1/etc', 'rw', 'ext4', 'ro');
     expect(pathsOf(system)).toEqual([]);
     for (const type of ['squashfs', 'iso9660', 'erofs', 'tmpfs', 'overlay'])

@@ -1,9 +1,8 @@
 import { dirname, join } from 'node:path';
-import { type Shim } from '../facts/find-shims.js';
 import { type HostFiles } from '../facts/host-files.js';
 import { type SeenProcess } from '../facts/process-table.js';
 import { groupBy } from '../group-by.js';
-import { type ContainerOwner, type OciCall } from './host-facts.js';
+import { type ContainerOwner, type NamedProcess, type OciCall } from './host-facts.js';
 import { findBundle } from './ask-shim.js';
 import { ageOf, readState } from './process-state.js';
 import { readBundle } from './read-bundle.js';
@@ -53,14 +52,14 @@ export function findCrioCallers(processes: readonly SeenProcess[]): SeenProcess[
 export async function findOciCalls(
   files: HostFiles,
   processes: readonly SeenProcess[],
-  callers: readonly (Pick<Shim, 'pid'> | SeenProcess)[],
+  callers: readonly NamedProcess[],
   uptimeMs: number,
 ): Promise<OciCall[]> {
   const children = groupBy(processes, ({ parent }) => parent);
-  const ofCrio = callers.filter((each): each is SeenProcess => 'parent' in each);
+  const ofCrio = new Map(callers.map(({ pid, command }) => [pid, CRIO_CALLERS[command]]));
   const calls: OciCall[] = [];
   for (const process of listBelow(callers, children).slice(0, MAX_READ)) {
-    const caller = ofCrio.find(({ pid }) => pid === process.parent);
+    const caller = ofCrio.get(process.parent);
     const cmdline = (await files.find(`/proc/${process.pid}/cmdline`)) ?? '';
     const command = parseOciCommand(cmdline, caller === undefined);
     if (command === undefined) continue;
@@ -73,7 +72,7 @@ export async function findOciCalls(
       ...{ ...(await readState(files, process)), forMs: ageOf(process, uptimeMs) },
       ...(caller === undefined
         ? await findOwner(files, process, command)
-        : { ...(await findCrioOwner(files, ofCrio, command)), caller: CRIO_CALLERS[caller.command]! }),
+        : { ...(await findCrioOwner(files, callers, command)), caller }),
       ...(last === process
         ? {}
         : { waitsFor: { pid: last.pid, command: last.command, ...(await readState(files, last)) } }),
@@ -84,7 +83,7 @@ export async function findOciCalls(
 
 /** Children and grandchildren of callers; what containers start is further down. */
 function listBelow(
-  callers: readonly Pick<Shim, 'pid'>[],
+  callers: readonly NamedProcess[],
   children: ReadonlyMap<number, readonly SeenProcess[]>,
 ): SeenProcess[] {
   const direct = callers.flatMap(({ pid }) => children.get(pid) ?? []);
@@ -109,7 +108,7 @@ async function findOwner(
 /** By the bundle that the call names, or that of the container's monitor, which works in it. */
 async function findCrioOwner(
   files: HostFiles,
-  callers: readonly SeenProcess[],
+  callers: readonly NamedProcess[],
   { bundle, containerId }: OciCommand,
 ): Promise<ContainerOwner> {
   if (bundle !== undefined) return await readBundle(files, bundle);

@@ -1,6 +1,6 @@
 import { formatPod } from '#kube/pod/pod-ref.js';
 import { type WaitingPod } from '../facts/kubelet-facts.js';
-import { CRASHES, crashesAgain, podsOf, type StatusObject } from '../pods/pod-object.js';
+import { CRASHES, crashesAgain, describeEnd, podsOf, type StatusObject } from '../pods/pod-object.js';
 import { type ListedSandbox } from '../runtime-port.js';
 
 /** Of a container that waits for an init container, which says itself why. */
@@ -43,8 +43,7 @@ export function readWaitingPods(
 }
 
 function describeCrashes({ restartCount = 0, state }: StatusObject): string {
-  const { exitCode = 0, reason = '' } = state?.terminated ?? {};
-  const why = reason === '' ? '' : ` (${reason})`;
+  const { message: _, ...end } = state?.terminated ?? {};
   const often = restartCount === 1 ? 'once' : `${restartCount} times`;
-  return `it ended with exit code ${exitCode}${why} after it had been started again ${often}`;
+  return `it ${describeEnd(end)} after it had been started again ${often}`;
 }

@@ -1,7 +1,7 @@
 import { formatPod } from '#kube/pod/pod-ref.js';
 import { formatMs } from '../rules/words.js';
 import { type PodCase, type PodStep } from './pod-case.js';
-import { CRASHES, crashesAgain, type EndObject, type StatusObject } from './pod-object.js';
+import { CRASHES, crashesAgain, describeEnd, type EndObject, type StatusObject } from './pod-object.js';
 import { findNews, type Standing, timeOf } from './standing.js';
 
 /** What Kubernetes says of a container that waits, and the step at which it does. */
@@ -187,12 +187,6 @@ function findImage({ object }: Pick<PodCase, 'object'>, name: string): string {
 function sinceOf(statuses: readonly StatusObject[]): { sinceMs?: number } {
   const times = statuses.flatMap(({ state }) => timeOf(state?.running?.startedAt) ?? []);
   return times.length === 0 ? {} : { sinceMs: Math.max(...times) };
-}
-
-/** `ended with exit code 1 (Error)`. */
-export function describeEnd({ exitCode = 0, reason = '', message = '' }: EndObject): string {
-  const why = reason === '' ? '' : ` (${reason})`;
-  return `ended with exit code ${exitCode}${why}${message === '' ? '' : `: ${message}`}`;
 }
 
 /** What to do about a container that ended like this. */

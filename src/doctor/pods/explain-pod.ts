@@ -3,9 +3,9 @@ import { type FindingCode } from '../finding-codes.js';
 import { type Finding } from '../finding.js';
 import { valueOf } from '../looked.js';
 import { count, formatMs } from '../rules/words.js';
-import { describeEnd, explainMade, explainTold } from './container-steps.js';
+import { explainMade, explainTold } from './container-steps.js';
 import { type PodCase, type PodDiagnosis } from './pod-case.js';
-import { type EventObject, type VolumeObject } from './pod-object.js';
+import { describeEnd, type EventObject, type VolumeObject } from './pod-object.js';
 import { explainByRuntime } from './runtime-steps.js';
 import { findNews, type Standing, timeOf } from './standing.js';
 

@@ -98,3 +98,9 @@ export function crashesAgain(
   if (exitCode === undefined || restartCount === 0 || restartPolicy === 'Never') return false;
   return exitCode !== 0 || (restartPolicy === 'Always' && !isInit);
 }
+
+/** `ended with exit code 1 (Error)`. */
+export function describeEnd({ exitCode = 0, reason = '', message = '' }: EndObject): string {
+  const why = reason === '' ? '' : ` (${reason})`;
+  return `ended with exit code ${exitCode}${why}${message === '' ? '' : `: ${message}`}`;
+}

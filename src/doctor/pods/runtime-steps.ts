@@ -1,6 +1,7 @@
 import { formatPod } from '#kube/pod/pod-ref.js';
 import { formatMs } from '../rules/words.js';
-import { adviseRestart, describeEnd } from './container-steps.js';
+import { adviseRestart } from './container-steps.js';
+import { describeEnd } from './pod-object.js';
 import { type PodCase, type RuntimeContainer } from './pod-case.js';
 import { type Standing } from './standing.js';
 

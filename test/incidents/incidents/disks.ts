@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { makeDisk, mountDisk } from '../../integration/loop-disk.js';
 import { type Incident, type Scene } from '../harness/incident.js';
 
 const run = promisify(execFile);
@@ -17,10 +18,8 @@ async function addDisk({ node, atEnd }: Scene): Promise<{ folder: string; device
     string,
   ];
   await mkdir(folder, { recursive: true });
-  await writeFile(file, '');
-  await truncate(file, DISK_BYTES);
-  await run('mkfs.ext4', ['-q', '-F', file]);
-  await run('mount', ['-o', 'loop,errors=remount-ro', file, folder]);
+  await makeDisk(file, DISK_BYTES);
+  await mountDisk(file, folder, ['errors=remount-ro']);
   atEnd(async () => {
     await node.unwant('writer');
     await node.gone('writer');

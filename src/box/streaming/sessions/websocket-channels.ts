@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { Writable, type Readable } from 'node:stream';
-import { type RawData, type WebSocket } from 'ws';
+import { type WebSocket } from 'ws';
+import { toBuffer } from '#base/wire/to-buffer.js';
 import { type Clock, type ClockTimer } from '#base/time/clock.js';
 import { IdleTimer } from '../idle-timer.js';
 import { InboundStream } from './inbound-stream.js';
@@ -148,9 +149,4 @@ export class WebSocketChannels {
     for (const stream of this.#inbound.values()) stream.destroy();
     this.#gone.abort(new Error('the client is gone'));
   }
-}
-
-function toBuffer(data: RawData): Buffer {
-  if (Buffer.isBuffer(data)) return data;
-  return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
 }

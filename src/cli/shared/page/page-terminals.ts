@@ -1,6 +1,7 @@
 import { type IncomingMessage } from 'node:http';
 import { type Duplex } from 'node:stream';
-import { type RawData, type WebSocket, WebSocketServer } from 'ws';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { toBuffer } from '#base/wire/to-buffer.js';
 import { parseJsonObject } from '#base/text/parse-json-object.js';
 import { type AgentClient } from '../api/agent-client.js';
 import { type CommandConnection, type CommandOutcome } from '../streaming/command-connection.js';
@@ -189,9 +190,4 @@ function describeOutcome(outcome: CommandOutcome | undefined): string {
   if (outcome === undefined) return 'The connection to the container has ended.';
   if (outcome.kind === 'exited') return `The command has ended with exit code ${outcome.code}.`;
   return `The command has ended: ${outcome.message}`;
-}
-
-function toBuffer(data: RawData): Buffer {
-  if (Buffer.isBuffer(data)) return data;
-  return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
 }

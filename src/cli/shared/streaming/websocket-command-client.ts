@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { Writable } from 'node:stream';
-import { type RawData, WebSocket } from 'ws';
+import { WebSocket } from 'ws';
+import { toBuffer } from '#base/wire/to-buffer.js';
 import { Inlet } from '#base/wire/spdy/inlet.js';
 import { type AgentClient } from '../api/agent-client.js';
 import { type CommandConnection, readOutcome, type StreamChoice } from './command-connection.js';
@@ -136,9 +137,4 @@ function isWhole(text: string): boolean {
 
 function frame(channel: number, data: Buffer): Buffer {
   return Buffer.concat([Buffer.of(channel), data]);
-}
-
-function toBuffer(data: RawData): Buffer {
-  if (Buffer.isBuffer(data)) return data;
-  return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
 }

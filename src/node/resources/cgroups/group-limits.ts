@@ -113,7 +113,11 @@ export class GroupLimits {
     const tree = this.#trees.get('memory');
     if (tree === undefined) return;
     const inUse = BigInt(this.#io.read(join(tree.mountpoint, group, USAGE[tree.version]))?.trim() ?? 0);
-    if (inUse >= memoryBytes) throw belowUsage(memoryBytes, inUse);
+    if (inUse < memoryBytes) return;
+    throw new PodloopError(
+      'RESIZE_NOT_POSSIBLE',
+      `attempting to set pod memory limit (${memoryBytes}) below current usage (${inUse})`,
+    );
   }
 
   /** The limit of memory of a group, whoever has set it; undefined for none. */
@@ -214,13 +218,6 @@ export class GroupLimits {
       }
     }
   }
-}
-
-function belowUsage(wanted: bigint, inUse: bigint): PodloopError {
-  return new PodloopError(
-    'RESIZE_NOT_POSSIBLE',
-    `attempting to set pod memory limit (${wanted}) below current usage (${inUse})`,
-  );
 }
 
 function readLimit(text: string | undefined): bigint | undefined {
