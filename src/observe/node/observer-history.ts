@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { stat, utimes, writeFile } from 'node:fs/promises';
+import { rename, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { untilNextBeatMs } from '#base/async/beat.js';
 import { Mutex } from '#base/async/mutex.js';
@@ -195,14 +195,16 @@ export class ObserverHistory implements Disposable {
     await this.#noteWritten(file, ms);
   }
 
-  /** A disk that cannot be written is reported by the journal. */
+  /** A disk that cannot be written is reported by the journal. The file is never seen with another time. */
   async #noteWritten(file: string, ms: number): Promise<void> {
     if (this.facts.trouble !== undefined) return;
     const seconds = ms / 1_000;
     await utimes(file, seconds, seconds)
       .catch(async () => {
-        await writeFile(file, '', { mode: 0o600 });
-        await utimes(file, seconds, seconds);
+        const draft = `${file}.new`;
+        await writeFile(draft, '', { mode: 0o600 });
+        await utimes(draft, seconds, seconds);
+        await rename(draft, file);
       })
       .catch(() => undefined);
   }

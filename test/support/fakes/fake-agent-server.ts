@@ -1,5 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Duplex } from 'node:stream';
@@ -39,9 +40,12 @@ export class FakeAgentServer implements AsyncDisposable {
       const { pathname, searchParams } = new URL(request.url ?? '/', 'http://agent');
       const handler = this.#socketHandlers.get(pathname);
       const query = Object.fromEntries(searchParams);
-      this.requests.push({ method: request.method ?? '', path: pathname, query, body: '' });
+      const seen = { method: request.method ?? '', path: pathname, query, body: '' };
+      this.requests.push(seen);
+      const refuse = this.#handlers.get(`${seen.method} ${pathname}`);
       if (handler === 'silent') this.#silent.add(socket);
       else if (handler !== undefined) this.#sockets.handleUpgrade(request, socket, head, handler);
+      else if (refuse !== undefined) void refuse(seen, answerOn(request, socket));
       else socket.end(refuseUpgrade(pathname));
     });
   }
@@ -52,7 +56,7 @@ export class FakeAgentServer implements AsyncDisposable {
     return fake;
   }
 
-  /** Answers `METHOD /path` from now on. */
+  /** Answers `METHOD /path` from now on, and refuses WebSockets there with what the handler sends. */
   on(place: string, handler: FakeHandler): void {
     this.#handlers.set(place, handler);
   }
@@ -90,6 +94,15 @@ export class FakeAgentServer implements AsyncDisposable {
     answer.setHeader('content-type', 'application/json');
     answer.end(JSON.stringify(object));
   }
+}
+
+/** The answer to a request that wanted another protocol. */
+function answerOn(request: IncomingMessage, socket: Duplex): ServerResponse {
+  const answer = new ServerResponse(request);
+  answer.shouldKeepAlive = false;
+  answer.assignSocket(socket as Socket);
+  answer.once('finish', () => socket.end());
+  return answer;
 }
 
 function refuseUpgrade(path: string): string {

@@ -1,14 +1,13 @@
 import { type IncomingMessage } from 'node:http';
 import { type Duplex } from 'node:stream';
-import { type WebSocket, WebSocketServer } from 'ws';
+import { type WebSocket } from 'ws';
 import { toBuffer } from '#base/wire/to-buffer.js';
 import { parseJsonObject } from '#base/text/parse-json-object.js';
 import { type AgentClient } from '../api/agent-client.js';
 import { type CommandConnection, type CommandOutcome } from '../streaming/command-connection.js';
 import { connectCommand } from '../streaming/connect-command.js';
 import { type AgentPath } from './agent-paths.js';
-import { STREAM_PROTOCOL } from './page-access.js';
-import { closePage, cutReason, sendPiece } from './page-streams.js';
+import { CloseCode, closePage, cutReason, PageSockets, sendPiece } from './page-sockets.js';
 
 /** Terminals of all pages together. */
 const MAX_TERMINALS = 8;
@@ -19,10 +18,6 @@ const MAX_WAITING_INPUT = 1 << 20;
 /** Of what the command has printed and the page has not drawn yet: a terminal in a browser takes in all it gets. */
 const MAX_UNDRAWN_OUTPUT = 1 << 20;
 const MAX_CELLS = 1_000;
-const TRY_AGAIN = 1013;
-const GOING_AWAY = 1001;
-const TOO_MUCH = 1009;
-const NORMAL = 1000;
 /**
  * The first byte of a message of the page: what was typed, the size of the terminal as JSON, or how many bytes more it has
  * drawn.
@@ -39,11 +34,11 @@ const CONNECTED = 'connected';
  */
 export class PageTerminals {
   readonly #client: AgentClient;
-  readonly #server = new WebSocketServer({
-    ...{ noServer: true, perMessageDeflate: false, maxPayload: MAX_MESSAGE_BYTES },
-    handleProtocols: (protocols) => (protocols.has(STREAM_PROTOCOL) ? STREAM_PROTOCOL : false),
+  readonly #sockets = new PageSockets({
+    ...{ maxSockets: MAX_TERMINALS, maxMessageBytes: MAX_MESSAGE_BYTES },
+    refusal: 'There are too many terminals; close others.',
+    serve: async (page, path) => this.#run(page, path),
   });
-  readonly #sockets = new Set<WebSocket>();
 
   constructor(client: AgentClient) {
     this.#client = client;
@@ -51,25 +46,12 @@ export class PageTerminals {
 
   /** Runs the command of a path with a terminal until one of both ends it. */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer, path: AgentPath): void {
-    this.#server.handleUpgrade(request, socket, head, (page) => {
-      // Before it may be refused: a message that is too large is an error after the close, too.
-      page.on('error', () => page.terminate());
-      if (this.#sockets.size >= MAX_TERMINALS) {
-        page.close(TRY_AGAIN, 'There are too many terminals; close others.');
-        return;
-      }
-      this.#sockets.add(page);
-      page.once('close', () => this.#sockets.delete(page));
-      void this.#run(page, path);
-    });
+    this.#sockets.accept(request, socket, head, path);
   }
 
   /** Ends all of them. */
   close(): void {
-    for (const page of this.#sockets) {
-      page.close(GOING_AWAY);
-      page.terminate();
-    }
+    this.#sockets.close();
   }
 
   async #run(page: WebSocket, target: AgentPath): Promise<void> {
@@ -93,7 +75,7 @@ export class PageTerminals {
         await sendPiece(page, piece, signal);
         await output.sent(piece.length);
       }
-      page.close(NORMAL, cutReason(describeOutcome(await command.outcome)));
+      page.close(CloseCode.normal, cutReason(describeOutcome(await command.outcome)));
     } catch (error) {
       if (!signal.aborted) closePage(page, error);
     } finally {
@@ -171,7 +153,7 @@ function handOn(page: WebSocket, command: CommandConnection, message: Buffer): v
 }
 
 function refuseInput(page: WebSocket): void {
-  page.close(TOO_MUCH, 'The command does not read what is typed.');
+  page.close(CloseCode.tooMuch, 'The command does not read what is typed.');
 }
 
 /** 0 for what is no number of bytes. */
