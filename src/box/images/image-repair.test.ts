@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -280,6 +281,35 @@ it('what was synced meanwhile is used as it is at the next boot', async () => {
   expect((await stat(await chain('root'))).ino).toBe(before.ino);
   expect(said('info')).toEqual([]);
 });
+
+it('is on the disk when a pull is confirmed that has fetched no layer, as its files were unpacked before', async () => {
+  await store.pull(image, NEVER);
+  expect(await isUnsynced()).toBe(true);
+  const squeezed = registry.layout.addManifest({ layers: LAYERS, compression: 'gzip' });
+  registry.tag('app:gzip', squeezed.manifest);
+  await store.pull(`${registry.host}/app:gzip`, NEVER);
+  expect(await isUnsynced()).toBe(false);
+});
+
+it.each(['none', 'gzip'] as const)(
+  'is fetched again where its stored layers have been damaged since, compressed by %s',
+  async (compression) => {
+    const content = randomBytes(2_000).toString('hex');
+    const layers = [[{ name: 'file', content }]];
+    registry.tag('app:2', registry.layout.addManifest({ layers, compression }).manifest);
+    image = `${registry.host}/app:2`;
+    // The layer was fetched by a pull that found no room to unpack it.
+    await store.pull(image, NEVER);
+    await store.close();
+    for (const name of await readdir(at('roots')))
+      await rm(at('roots', name, 'facts.json'), { recursive: true });
+    await damageLayers();
+    await open('one boot');
+    await expect(store.pull(image, NEVER)).rejects.toEqual(refused('is not what the image says'));
+    await store.pull(image, NEVER);
+    expect(await readFromContainer()).toBe(content);
+  },
+);
 
 describe('an image of a folder, whose layers are not stored', () => {
   beforeEach(async () => {

@@ -7,8 +7,7 @@ import { type Logger } from '#base/log/logger.js';
 import { type Clock } from '#base/time/clock.js';
 import { RpcError } from '../rpc-error.js';
 import { type ChainStore } from './archive/chain-store.js';
-import { DigestCheck } from './archive/digest.js';
-import { type Layer } from './archive/layer-stream.js';
+import { checkStored, type Layer } from './archive/layer-stream.js';
 import { type BlobStore } from './blob-store.js';
 import { findStoredLayers } from './image-archive.js';
 import { type ImageRecord, type ImageRecords } from './image-records.js';
@@ -155,7 +154,7 @@ export class ImageRepair {
       throw error;
     }
     try {
-      await chains.hold({ layers, blobs: record.blobs ?? [] }, signal, () => Promise.resolve());
+      await chains.hold({ layers, areStored: () => true }, signal, () => Promise.resolve());
       return undefined;
     } catch (error) {
       signal.throwIfAborted();
@@ -175,19 +174,13 @@ async function findDamages(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> {
   const damages = new Map<string, string>();
-  for (const { descriptor, read } of layers) {
-    const { digest, size } = descriptor;
+  for (const layer of layers) {
     try {
-      const check = new DigestCheck(`the layer ${digest}`, digest, size);
-      for await (const chunk of read(signal)) {
-        signal.throwIfAborted();
-        check.add(chunk);
-      }
-      check.assert();
+      await checkStored(layer, signal);
     } catch (error) {
       signal.throwIfAborted();
       if (!isForGood(error)) throw error;
-      damages.set(digest, messageOf(error));
+      damages.set(layer.descriptor.digest, messageOf(error));
     }
   }
   return damages;

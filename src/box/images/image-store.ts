@@ -336,8 +336,12 @@ export class ImageStore {
 
   async #unpack(found: ResolvedImage, references: readonly string[], signal: AbortSignal): Promise<Image> {
     const { records, catalog, chains, blobs } = this.#parts;
+    const { layers } = found;
+    // Of a registry they are not where another image has unpacked the same files.
+    const areStored = (): boolean =>
+      found.blobs.length > 0 && layers.every(({ descriptor }) => blobs.has(descriptor));
     try {
-      return await chains.hold(found, signal, async (chainId) =>
+      return await chains.hold({ layers, areStored }, signal, async (chainId) =>
         this.#changes.run(async () => {
           const { id, size, configText } = found;
           const known = records.find(id);
@@ -354,7 +358,7 @@ export class ImageStore {
       signal.throwIfAborted();
       // A blob that was right when it came may have been damaged on the disk: it is fetched again the next time.
       if (error instanceof RpcError && error.code === status.FAILED_PRECONDITION)
-        for (const { descriptor } of found.layers) await blobs.discard(descriptor.digest);
+        for (const { descriptor } of layers) await blobs.discard(descriptor.digest);
       throw explainPull(references[0]!, error);
     }
   }

@@ -51,7 +51,7 @@ function imageOf(content: string, isStored: boolean): LayersToUnpack {
     yield archive;
   }
   const descriptor = { mediaType, digest, size: archive.length, annotations: {} };
-  return { layers: [{ descriptor, diffId: digest, read }], blobs: isStored ? [digest] : [] };
+  return { layers: [{ descriptor, diffId: digest, read }], areStored: () => isStored };
 }
 
 const unpack = (image: LayersToUnpack): Promise<string> =>

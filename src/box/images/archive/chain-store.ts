@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import { status } from '@grpc/grpc-js';
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { type Clock, type ClockTimer } from '#base/time/clock.js';
@@ -8,8 +9,10 @@ import { Mutex } from '#base/async/mutex.js';
 import { SingleFlight } from '#base/async/single-flight.js';
 import { RecordFile } from '#base/fs/record-file.js';
 import { syncPath } from '#base/fs/whole-file.js';
+import { TarError } from '#base/wire/tar/tar-entry.js';
 import { measureFolder, type FolderUsage } from '../folder-usage.js';
-import { readLayer, type Layer } from './layer-stream.js';
+import { RpcError } from '../../rpc-error.js';
+import { checkStored, readLayer, type Layer } from './layer-stream.js';
 import { RootBuilder } from '../root-builder.js';
 import { runTool } from '../run-tool.js';
 import { type Trash } from '../trash.js';
@@ -33,8 +36,8 @@ export interface ChainStoreOptions {
 /** The layers of an image, the lowest first. */
 export interface LayersToUnpack {
   readonly layers: readonly Layer[];
-  /** What the store of blobs has of them for as long as there is the image: nothing, or all. */
-  readonly blobs: readonly string[];
+  /** Whether all of them are stored for as long as there is the image; asked once their files are there. */
+  readonly areStored: () => boolean;
 }
 
 /** What is known of a chain over restarts. */
@@ -159,7 +162,7 @@ export class ChainStore {
 
   /** Unpacks the layers unless they are, and holds them while `use` runs: {@link collect} leaves them alone. */
   async hold<T>(
-    { layers, blobs }: LayersToUnpack,
+    { layers, areStored }: LayersToUnpack,
     signal: AbortSignal,
     use: (chainId: string) => Promise<T>,
   ): Promise<T> {
@@ -169,7 +172,7 @@ export class ChainStore {
       if (!this.isWhole(chainId)) {
         await this.#flights.run(chainId, (flight) => this.#unpack(chainId, layers, flight.signal), signal);
       }
-      if (blobs.length === 0 && this.#unsynced.has(chainId)) await this.#sync(signal);
+      if (this.#unsynced.has(chainId) && !areStored()) await this.#sync(signal);
       signal.throwIfAborted();
       return await use(chainId);
     } finally {
@@ -222,7 +225,12 @@ export class ChainStore {
       await mkdir(root, 0o755);
       const builder = new RootBuilder({ root, privileged, limits, signal });
       const bounds = { mostBytes: archiveLimit(limits), signal };
-      for (const layer of layers) await builder.addLayer(readLayer(counting(layer, read), bounds));
+      for (const layer of layers) {
+        const reading = counting(layer, read);
+        await builder
+          .addLayer(readLayer(reading, bounds))
+          .catch((error: unknown) => explainLayer(error, reading, signal));
+      }
       const report = await builder.finish();
       if (report.devices + report.attributes > 0)
         logger.warn('Parts of an image were left out', { ...report });
@@ -305,20 +313,39 @@ function syncWithTool(folder: string, signal: AbortSignal): Promise<void> {
   return runTool('sync', ['-f', folder], signal);
 }
 
+/** A layer that knows whether its bytes could be read. */
+interface ReadLayer extends Layer {
+  hasFailed: boolean;
+}
+
 /** The layer, whose bytes are counted as they are read. */
-function counting(layer: Layer, read: Map<string, number>): Layer {
+function counting(layer: Layer, read: Map<string, number>): ReadLayer {
   const { digest } = layer.descriptor;
-  return {
-    ...layer,
+  const reading: ReadLayer = {
+    ...{ ...layer, hasFailed: false },
     async *read(signal) {
       let bytes = 0;
-      for await (const chunk of layer.read(signal)) {
-        bytes += chunk.length;
-        read.set(digest, bytes);
-        yield chunk;
+      try {
+        for await (const chunk of layer.read(signal)) {
+          bytes += chunk.length;
+          read.set(digest, bytes);
+          yield chunk;
+        }
+      } catch (error) {
+        reading.hasFailed = true;
+        throw error;
       }
     },
   };
+  return reading;
+}
+
+/** Throws the error of a layer, or FAILED_PRECONDITION where it is no archive since its stored bytes are damaged. */
+async function explainLayer(error: unknown, layer: ReadLayer, signal: AbortSignal): Promise<never> {
+  const isUnreadable =
+    error instanceof TarError || (error instanceof RpcError && error.code === status.UNKNOWN);
+  if (isUnreadable && !layer.hasFailed) await checkStored(layer, signal);
+  throw error;
 }
 
 function toName(chainId: string): string {

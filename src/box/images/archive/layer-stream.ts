@@ -65,6 +65,17 @@ export async function* readLayer(
   }
 }
 
+/** Reads all of a layer as it is stored. Throws FAILED_PRECONDITION unless its digest is right, and what `read` throws. */
+export async function checkStored({ descriptor, read }: Layer, signal: AbortSignal): Promise<void> {
+  const { digest, size } = descriptor;
+  const check = new DigestCheck(`the layer ${digest}`, digest, size);
+  for await (const chunk of read(signal)) {
+    signal.throwIfAborted();
+    check.add(chunk);
+  }
+  check.assert();
+}
+
 async function* bounded(
   chunks: AsyncGenerator<Buffer>,
   { mostBytes, signal }: LayerBounds,
