@@ -25,6 +25,7 @@ export const PACKAGES: readonly string[] = [
   ...['udev', 'dbus', 'linux-image-cloud-amd64', 'apparmor', 'kmod', 'procps', 'uidmap', 'openssh-server'],
   ...['nodejs', 'containerd', 'runc', 'crun', 'containernetworking-plugins', 'busybox-static'],
   ...['iproute2', 'nftables', 'iptables', 'dmsetup', 'e2fsprogs', 'ca-certificates', 'socat'],
+  ...['quota', 'xfsprogs'],
 ];
 
 /** Units that cost an emulated machine time and that no test needs. */

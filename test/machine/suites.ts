@@ -72,6 +72,7 @@ const INSIDE: readonly (Pick<Suite, 'name'> &
   { name: 'hardened node', file: 'hardened-node.test.ts', images: ['debian13'], long: true },
   { name: 'node shutdown', file: 'node-shutdown.test.ts', images: ['debian13'] },
   { name: 'guards', file: 'guards.test.ts', images: ['debian13'], long: true },
+  { name: 'volume sizes', file: 'volume-sizes.test.ts', images: ['debian13'] },
   { name: 'own limits', file: 'own-limits.test.ts', images: ['debian13'] },
   { name: 'cgroup drivers', file: 'cgroup-drivers.test.ts', long: true },
   { name: 'started package', file: 'started-package.test.ts', long: true, needs: ['packages'] },

@@ -37,6 +37,7 @@ import { SyncPod } from '../pods/sync/sync-pod.js';
 import { readPageSize } from '#base/proc/page-size.js';
 import { ClaimMarks } from '../volumes/claim-marks.js';
 import { LocalClaims } from '../volumes/claims/local-claims.js';
+import { ProjectQuotas } from '../volumes/claims/project-quotas.js';
 import { ToolMounter } from '../volumes/mounter.js';
 import { buildVolumes } from './build-volumes.js';
 import { computeDownwardFacts, type DownwardNode, findDiskBytes } from '../resources/facts/downward-facts.js';
@@ -171,6 +172,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
   const localClaims = await LocalClaims.open({
     ...{ folder: claimsFolder, clock, logger },
     isUsed: async (path) => marks.isUsedByOther('', await realpath(path).catch(() => path)),
+    sizes: new ProjectQuotas(),
   });
   const { volumes, claimUsages } = buildVolumes({
     ...{ mounter, statsPeriodMs: options.volumeStatsAggPeriodMs },

@@ -7,7 +7,7 @@ afterEach(() => lab[Symbol.asyncDispose]());
 
 const volume = (namespace: string, name: string, more: object = {}) => ({
   ...{ metadata: { namespace, name, creationTimestamp: '2020-01-01T10:00:00Z' } },
-  ...{ spec: { request: '1Gi' }, status: { bytes: 2048, usedBy: ['web-vm'] }, ...more },
+  ...{ spec: { request: '1Gi' }, status: { bytes: 2048, usedBy: ['web-vm'], isEnforced: true }, ...more },
 });
 
 describe('podloop volumes', () => {
@@ -21,11 +21,22 @@ describe('podloop volumes', () => {
     }));
     const { code, stdout } = await lab.start(args).ended;
     expect(code).toBe(0);
-    expect(stdout).toMatch(/NAME +SIZE +REQUEST +USED BY +AGE/);
+    expect(stdout).toMatch(/NAME +SIZE +REQUEST +ENFORCED +USED BY +AGE/);
     expect(stdout).toContain(name);
-    expect(stdout).toMatch(/data +2KiB +1Gi +web-vm +/);
+    expect(stdout).toMatch(/data +2KiB +1Gi +yes +web-vm +/);
     if (other !== undefined) expect(stdout).not.toContain(other);
-    else expect(stdout).toMatch(/web +logs +<unknown> +<none> +<none> /);
+    else expect(stdout).toMatch(/web +logs +<unknown> +<none> +<none> +<none> /);
+  });
+
+  it('says once why sizes are not enforced', async () => {
+    const status = { isEnforced: false, whyNotEnforced: 'setquota is missing' };
+    lab.agent.on('GET /volumes', () => ({
+      kind: 'VolumeList',
+      items: [volume('default', 'a', { status }), volume('default', 'b', { status })],
+    }));
+    const { stdout, stderr } = await lab.start(['volumes']).ended;
+    expect(stdout).toMatch(/a +<unknown> +1Gi +no +<none> /);
+    expect(stderr).toBe('Note: a size is not enforced: setquota is missing\n');
   });
 
   it('rm removes the volumes that are named, and says why one stays', async () => {

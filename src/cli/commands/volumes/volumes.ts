@@ -22,11 +22,18 @@ interface VolumesFlags extends SessionFlags {
 /** A volume as an agent lists it. */
 interface VolumeObject extends KubeObject {
   readonly spec?: { readonly request?: string };
-  readonly status?: { readonly bytes?: number; readonly usedBy?: readonly string[] };
+  readonly status?: {
+    readonly bytes?: number;
+    readonly usedBy?: readonly string[];
+    readonly isEnforced?: boolean;
+    readonly whyNotEnforced?: string;
+  };
 }
 
+const HEAD = ['NAME', 'SIZE', 'REQUEST', 'ENFORCED', 'USED BY', 'AGE'];
+
 const HELP = `
-A claim of a pod is a folder of this node, which outlives pods and agents. Its size is shown, and not enforced.
+A claim of a pod is a folder of this node, which outlives pods and agents. The size that it asks for is enforced where the file system of --root-dir has project quotas.
 
 Examples:
   # The volumes of the namespace default
@@ -71,16 +78,20 @@ async function list(flags: VolumesFlags, session: AgentSession, host: CliHost): 
     return;
   }
   const nowMs = host.clock.now();
-  const head = [...(allNamespaces ? ['NAMESPACE'] : []), 'NAME', 'SIZE', 'REQUEST', 'USED BY', 'AGE'];
+  const head = [...(allNamespaces ? ['NAMESPACE'] : []), ...HEAD];
   const rows = shown.map(({ metadata = {}, spec = {}, status = {} }) => [
     ...(allNamespaces ? [metadata.namespace ?? ''] : []),
     metadata.name ?? '',
     status.bytes === undefined ? '<unknown>' : formatBytes(status.bytes),
     spec.request ?? '<none>',
+    status.isEnforced === undefined ? '<none>' : status.isEnforced ? 'yes' : 'no',
     (status.usedBy ?? []).join(',') || '<none>',
     formatAge(metadata.creationTimestamp, nowMs),
   ]);
   for (const line of layOutTable([head, ...rows])) await host.stdout.writeLine(line);
+  const reasons = new Set(shown.flatMap(({ status }) => status?.whyNotEnforced ?? []));
+  for (const why of reasons)
+    await host.stderr.writeLine(`Note: a size is not enforced: ${escapeTerminal(why)}`);
 }
 
 async function remove(names: readonly string[], session: AgentSession, host: CliHost): Promise<void> {

@@ -22,6 +22,7 @@ function setUp(pods: readonly NodePod[], stops: readonly StoppedPod[]) {
     claims: {
       list: () => [CLAIM],
       pathOf: ({ name }) => `/claims/${name}`,
+      whyNotEnforced: () => 'no quotas',
       remove: async ({ name }) => {
         removed.push(name);
         return Promise.resolve('removed');
@@ -45,7 +46,9 @@ describe('the volume of a claim', () => {
     ];
     const { claims: _, ...deleted } = aStop('deleted');
     const { volumes, removed } = setUp(pods, [...stops, deleted]);
-    expect(volumes.list()).toMatchObject([{ name: 'data', usedBy: ['web', 'db (stopped)'] }]);
+    expect(volumes.list()).toMatchObject([
+      { name: 'data', usedBy: ['web', 'db (stopped)'], whyNotEnforced: 'no quotas' },
+    ]);
     expect(await volumes.remove({ namespace: 'default', name: 'data' })).toBe('in use');
     expect(removed).toEqual([]);
   });

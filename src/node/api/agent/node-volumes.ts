@@ -9,7 +9,7 @@ import { type NodeVolumes, STOPPED } from '../workloads/claim-volumes.js';
 
 /** What {@link nodeVolumes} needs. */
 export interface NodeVolumesOptions {
-  readonly claims: Pick<LocalClaims, 'list' | 'pathOf' | 'remove'>;
+  readonly claims: Pick<LocalClaims, 'list' | 'pathOf' | 'remove' | 'whyNotEnforced'>;
   readonly workloads: Pick<WorkloadControllers, 'claims'>;
   readonly pods: () => Iterable<NodePod>;
   /** Pods that somebody has stopped, to start them later. */
@@ -33,7 +33,13 @@ export function nodeVolumes({ claims, workloads, pods, stopped }: NodeVolumesOpt
   };
   return {
     list: () =>
-      claims.list().map((claim) => ({ ...claim, path: claims.pathOf(claim), usedBy: usersOf(claim) })),
+      claims.list().map((claim) => {
+        const whyNotEnforced = claims.whyNotEnforced(claim);
+        return {
+          ...{ ...claim, path: claims.pathOf(claim), usedBy: usersOf(claim) },
+          ...(whyNotEnforced === undefined ? {} : { whyNotEnforced }),
+        };
+      }),
     measure: async (path, signal) => measureFolder(path, signal),
     remove: async ({ namespace, name, isForGood = false }) => {
       if (usersOf({ namespace, name }).length > 0) return 'in use';

@@ -12,6 +12,8 @@ export interface ServedVolume {
   readonly accessModes: readonly string[];
   /** The size that was asked for; undefined for one that no manifest declares. */
   readonly request?: string;
+  /** Why that size is not enforced, in words; undefined where it is. */
+  readonly whyNotEnforced?: string;
   /** Its folder on this node. */
   readonly path: string;
   /** Names of the pods that have it, or are to get it; of pods that somebody has stopped with {@link STOPPED}. */
@@ -43,12 +45,17 @@ export function listVolumes(volumes: NodeVolumes): ApiHandler {
   return async ({ signal }) => {
     const items = await Promise.all(
       volumes.list().map(async ({ namespace, name, uid, createdAtMs, ...rest }) => {
-        const { accessModes, request, path, usedBy } = rest;
+        const { accessModes, request, whyNotEnforced, path, usedBy } = rest;
         const bytes = await volumes.measure(path, signal).then(Number, () => undefined);
+        const size = request === undefined ? {} : { isEnforced: whyNotEnforced === undefined };
         return {
           metadata: { namespace, name, uid, creationTimestamp: toV1Time(createdAtMs) },
           spec: { accessModes, ...(request === undefined ? {} : { request }) },
-          status: { path, usedBy, ...(bytes === undefined ? {} : { bytes }) },
+          status: {
+            ...{ path, usedBy, ...size },
+            ...(whyNotEnforced === undefined ? {} : { whyNotEnforced }),
+            ...(bytes === undefined ? {} : { bytes }),
+          },
         };
       }),
     );

@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { basename, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SILENT_LOGGER } from '#base/log/logger.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { FakeClock } from '#testing/fake-clock.js';
@@ -20,10 +20,26 @@ const POD = { metadata: { namespace: 'default', name: 'web', uid: 'u' } } as Nod
 const VOLUME = { name: 'v', persistentVolumeClaim: { claimName: 'data' } };
 
 const used = new Set<string>();
+/** What the file system enforces, by path; it says `refusal` when it does not. */
+const enforced = new Map<string, bigint>();
+let refusal: string | undefined;
+const sizes = {
+  limit: async (path: string, { bytes }: { readonly bytes: bigint }) => {
+    if (refusal === undefined) enforced.set(basename(path), bytes);
+    return Promise.resolve(refusal);
+  },
+  lift: vi.fn(async () => Promise.resolve()),
+};
+beforeEach(() => {
+  refusal = undefined;
+  enforced.clear();
+});
+
 const open = async () =>
   LocalClaims.open({
     ...{ folder: join(root, 'claims'), clock: new FakeClock(), logger: SILENT_LOGGER },
     isUsed: async (path) => Promise.resolve(used.has(path)),
+    sizes,
   });
 const claimed = async (claims: LocalClaims) => claims.getClaimed(POD, VOLUME, new AbortController().signal);
 
@@ -55,6 +71,33 @@ describe('a claim without a control plane', () => {
     const { uid } = claims.find(CLAIM)!;
     await claims.declare(CLAIM, specOf('2Gi'));
     expect((await open()).find(CLAIM)).toMatchObject({ uid, request: '2Gi' });
+  });
+
+  it('has the size that was asked for, and another one after an edit', async () => {
+    const claims = await open();
+    await claims.declare(CLAIM, specOf('1Gi'));
+    expect(enforced).toEqual(new Map([['default_data', 2n ** 30n]]));
+    await claims.declare(CLAIM, specOf('1500M'));
+    expect(enforced).toEqual(new Map([['default_data', 1_500_000_000n]]));
+    enforced.clear();
+    // Each pod that has it asks again.
+    await claimed(claims);
+    expect(enforced.size).toBe(0);
+    await claimed(await open());
+    expect(enforced.size).toBe(1);
+    expect(claims.whyNotEnforced(CLAIM)).toBeUndefined();
+    await claims.remove(CLAIM);
+    await expect.poll(() => sizes.lift.mock.calls.length).toBe(1);
+  });
+
+  it('says why its size is not enforced, and tries that again with the next pod', async () => {
+    const claims = await open();
+    refusal = 'setquota is missing: install quota';
+    await claims.declare(CLAIM, specOf('1Gi'));
+    expect(claims.whyNotEnforced(CLAIM)).toBe(refusal);
+    refusal = undefined;
+    await claimed(claims);
+    expect(claims.whyNotEnforced(CLAIM)).toBeUndefined();
   });
 
   it('is removed with what is in it, but not while a pod has it', async () => {

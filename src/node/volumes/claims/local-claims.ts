@@ -9,13 +9,13 @@
  * ROOT/claims/<namespace>_<name>/        what pods see
  * ```
  *
- * Neither namespaces nor names have underscores. Sizes are shown and not enforced.
+ * Neither namespaces nor names have underscores. The size that was asked for is enforced where the file system can do that.
  *
  * @module
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { chmod, mkdir, rename } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { KeyedMutex } from '#base/async/keyed-mutex.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { makeFolder } from '#base/fs/make-folder.js';
@@ -25,9 +25,11 @@ import { removeTree } from '#base/fs/remove-tree.js';
 import { syncPath } from '#base/fs/whole-file.js';
 import { type Logger } from '#base/log/logger.js';
 import { type Clock } from '#base/time/clock.js';
+import { getQuantity, toWholeUnits } from '#kube/fields/quantity.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type Volume } from '#kube/pod/volume.js';
 import { type ClaimSpec } from '#kube/workloads/workload.js';
+import { type ProjectQuotas } from './project-quotas.js';
 import { type ClaimedPlace, type VolumeClaimSource } from '../claimed-volumes.js';
 
 /** Identifies a claim. */
@@ -54,6 +56,7 @@ export interface LocalClaimsOptions {
   readonly folder: string;
   /** Whether a pod has the folder at that path among its volumes. */
   readonly isUsed: (path: string) => Promise<boolean>;
+  readonly sizes: Pick<ProjectQuotas, 'limit' | 'lift'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
 }
@@ -74,6 +77,8 @@ export class LocalClaims implements VolumeClaimSource {
   readonly #byKey: Map<string, LocalClaim>;
   /** What manifests say of claims, by key. */
   readonly #declared = new Map<string, ClaimSpec>();
+  /** Of claims that ask for a size, by key: the size, and why it is not enforced. */
+  readonly #sizes = new Map<string, { readonly request: string; readonly whyNot: string | undefined }>();
   readonly #turns = new KeyedMutex();
 
   private constructor(
@@ -109,6 +114,11 @@ export class LocalClaims implements VolumeClaimSource {
   /** Undefined while it has no folder. */
   find(claim: ClaimName): LocalClaim | undefined {
     return this.#byKey.get(keyOf(claim));
+  }
+
+  /** Why the size that a claim asks for is not enforced; undefined where it is, or none was asked for. */
+  whyNotEnforced(claim: ClaimName): string | undefined {
+    return this.#sizes.get(keyOf(claim))?.whyNot;
   }
 
   /** The folder of a claim. */
@@ -147,8 +157,9 @@ export class LocalClaims implements VolumeClaimSource {
       await this.#records.fileOf(key).remove();
       await syncPath(this.#options.folder);
       this.#byKey.delete(key);
+      this.#sizes.delete(key);
       if (isForGood) this.#declared.delete(key);
-      this.#discard(aside);
+      this.#discard(aside, known.uid);
       return 'removed';
     });
   }
@@ -173,14 +184,31 @@ export class LocalClaims implements VolumeClaimSource {
       }
       await makeVolume(this.pathOf(claim));
       if (known === undefined) logger.info('Made the volume of a claim', { claim: wanted });
+      if (request !== undefined) await this.#limit(wanted, request);
       return wanted;
     });
   }
 
-  #discard(folder: string): void {
-    removeTree(folder).catch((error: unknown) => {
-      this.#options.logger.error('Removed volume is still on the disk', error, { path: folder });
-    });
+  /** Enforces the size of a claim, once for an agent unless that fails. */
+  async #limit(claim: LocalClaim, request: string): Promise<void> {
+    const { sizes, logger } = this.#options;
+    const key = keyOf(claim);
+    const before = this.#sizes.get(key);
+    if (before?.request === request && before.whyNot === undefined) return;
+    const bytes = toWholeUnits(getQuantity(request));
+    const whyNot = await sizes.limit(this.pathOf(claim), { uid: claim.uid, bytes });
+    this.#sizes.set(key, { request, whyNot });
+    if (whyNot !== undefined && before === undefined)
+      logger.info('The size of a volume is not enforced', { claim, err: whyNot });
+  }
+
+  #discard(folder: string, uid = basename(folder).slice(REMOVED.length)): void {
+    const { sizes, logger } = this.#options;
+    removeTree(folder)
+      .then(() => sizes.lift(dirname(folder), uid))
+      .catch((error: unknown) => {
+        logger.error('Removed volume is still on the disk', error, { path: folder });
+      });
   }
 }
 
