@@ -170,20 +170,9 @@ export class ImageStore {
     const catalog = new ImageCatalog({ records, isUnpacked: (chainId) => chains.has(chainId) });
     const cleanup = new ImageCleanup({ records, chains, roots, blobs });
     const overlay = new OverlayProbe({ trash, logger });
-    const parts = {
-      search,
-      registries,
-      verifiers,
-      blobs,
-      trash,
-      chains,
-      records,
-      roots,
-      catalog,
-      cleanup,
-      meter,
-      overlay,
-      logger,
+    const parts: Parts = {
+      ...{ search, registries, verifiers, blobs, trash, chains, records },
+      ...{ roots, catalog, cleanup, overlay, meter, logger },
     };
     const store = new ImageStore(parts, limits, clock);
     await store.#changes.run(() => store.#collect());
