@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { aNode } from '#support/builders/node-facts-builder.js';
 import { SystemClock } from '#base/time/clock.js';
+import { FakeClock } from '#testing/fake-clock.js';
 import { diagnose } from '../diagnose.js';
 import { HostFiles } from '../facts/host-files.js';
 import { readProcesses } from '../facts/process-table.js';
@@ -52,6 +53,20 @@ async function addPod(): Promise<void> {
   await write(`tasks/${ID}/config.json`, JSON.stringify({ annotations }));
 }
 
+/** Files on a clock that stands still, and how many waits have begun that have limits of their own. */
+function countLimits(): { slow: HostFiles; clock: FakeClock; limits: () => number } {
+  const clock = new FakeClock();
+  let count = 0;
+  class Counted extends HostFiles {
+    override async within<T>(operation: Promise<T>, limitMs?: number): Promise<T> {
+      if (limitMs !== undefined) count++;
+      return await super.within(operation, limitMs);
+    }
+  }
+  const slow = new Counted({ root, clock, signal: new AbortController().signal });
+  return { slow, clock, limits: () => count };
+}
+
 describe('mounts with a server', () => {
   it.each<[string, boolean]>([
     ...['fuse', 'fuse.sshfs', 'fuse.s3fs', 'nfs', 'nfs4', 'cifs', 'smb3', 'ceph', '9p', 'lustre'].map(
@@ -81,6 +96,34 @@ describe('mounts with a server', () => {
       mountLine('0:50', '/data', 'nfs4', 's') + mountLine('0:51', '/gone', 'ceph', 's'),
     );
     expect(await askMounts(files)).toEqual([]);
+  });
+
+  it('are not blamed where the process that asks them does not begin, or is ended', async () => {
+    await mkdir(join(root, 'data'));
+    await write('proc/1/mountinfo', mountLine('0:50', '/data', 'nfs4', 's'));
+    const program = join(root, 'program');
+    await writeFile(program, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    await expect(askMounts(files, program)).rejects.toThrow('did not begin');
+    await writeFile(program, '#!/bin/sh\necho begin\nexit 1\n', { mode: 0o755 });
+    await expect(askMounts(files, program)).rejects.toThrow('was ended');
+    await writeFile(program, '#!/bin/sh\nexec sleep 1000\n', { mode: 0o755 });
+    const { slow, clock, limits } = countLimits();
+    const asked = expect(askMounts(slow, program)).rejects.toThrow('did not begin within 5000 ms');
+    await expect.poll(limits).toBe(1);
+    await clock.advance(5_000);
+    await asked;
+  });
+
+  it('are silent where the process that asks has begun and does not say how they are', async () => {
+    await mkdir(join(root, 'data'));
+    await write('proc/1/mountinfo', mountLine('0:50', '/data', 'nfs4', 's'));
+    const program = join(root, 'program');
+    await writeFile(program, '#!/bin/sh\necho begin\nexec sleep 1000\n', { mode: 0o755 });
+    const { slow, clock, limits } = countLimits();
+    const asked = askMounts(slow, program);
+    await expect.poll(limits).toBe(2);
+    await clock.advance(5_000);
+    expect(await asked).toMatchObject([{ mount: { path: '/data' }, silentForMs: 5_000 }]);
   });
 
   it('that are dead are described with their pods and the process that serves them', async () => {

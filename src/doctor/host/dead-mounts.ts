@@ -15,13 +15,16 @@ const SERVED =
 /** How a mount answers whose server is gone: it is dead as well, though it does not hang. */
 const DEAD_CODES = ['ENOTCONN', 'ESTALE', 'EIO', 'EHOSTDOWN', 'ETIMEDOUT', 'ECONNABORTED'];
 const ANSWER_LIMIT_MS = 5_000;
-const MAX_MOUNTS = 64;
+/** How long the process that asks may take to begin: on a machine that is busy, seconds. */
+const BEGIN_LIMIT_MS = 5_000;
+const MAX_MOUNTS = 256;
 const MAX_FILES = 50_000;
 /**
- * Asks each file system for its room, all at once, and prints the number of each that answered, with the code of its
- * error. A process of its own: a call that hangs holds up a thread for good, and Node has four.
+ * Says that it begins, asks each file system for its room, all at once, and prints the number of each that answered, with
+ * the code of its error. A process of its own: a call that hangs holds up a thread for good, and Node has four.
  */
 const SCRIPT = `const fs = require('fs');
+console.log('begin');
 process.argv.slice(1).forEach((path, at) => fs.statfs(path, (error) => console.log(at + ' ' + (error ? error.code : 'ok'))));`;
 
 /** A mount that somebody has to answer for. */
@@ -42,12 +45,15 @@ type MountAnswer = { readonly mount: ServedMount } & (
   { readonly silentForMs: number } | { readonly code: string }
 );
 
-/** The mounts with a server that does not answer. */
-export async function askMounts(files: HostFiles): Promise<MountAnswer[]> {
+/**
+ * The mounts with a server that does not answer. Rejects where the process that asks them does not begin in its time, which says
+ * nothing of them. @param program of Node
+ */
+export async function askMounts(files: HostFiles, program = process.execPath): Promise<MountAnswer[]> {
   const mounts = parseServedMounts((await files.find('/proc/1/mountinfo')) ?? '');
   if (mounts.length === 0) return [];
   const paths = await Promise.all(mounts.map(async ({ path }) => await files.locate(path)));
-  const answers = await askForRoom(files, paths);
+  const answers = await askForRoom(files, paths, program);
   return mounts.flatMap((mount, at): MountAnswer[] => {
     const code = answers.get(at);
     if (code === undefined) return [{ mount, silentForMs: ANSWER_LIMIT_MS }];
@@ -55,25 +61,36 @@ export async function askMounts(files: HostFiles): Promise<MountAnswer[]> {
   });
 }
 
-async function askForRoom(files: HostFiles, paths: readonly string[]): Promise<ReadonlyMap<number, string>> {
+async function askForRoom(
+  files: HostFiles,
+  paths: readonly string[],
+  program: string,
+): Promise<ReadonlyMap<number, string>> {
   const answers = new Map<number, string>();
-  const child = spawn(process.execPath, ['-e', SCRIPT, ...paths], {
-    env: { UV_THREADPOOL_SIZE: String(MAX_MOUNTS) },
+  const child = spawn(program, ['-e', SCRIPT, ...paths], {
+    env: { UV_THREADPOOL_SIZE: String(paths.length) },
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   let text = '';
   child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  const ended = once(child, 'close');
+  ended.catch(() => undefined);
+  let isSilent = false;
   try {
-    await files.within(once(child, 'close'), ANSWER_LIMIT_MS);
+    await files.within(Promise.race([once(child.stdout, 'data'), ended]), BEGIN_LIMIT_MS);
+    await files.within(ended, ANSWER_LIMIT_MS);
   } catch (error) {
     if (!(error instanceof SilentFilesError)) throw error;
+    isSilent = true;
   } finally {
     child.kill('SIGKILL');
     // One that hangs in the kernel ends when it can; nobody waits for it.
     child.unref();
     child.stdout.destroy();
   }
+  if (text === '') throw new Error(`the process that asks mounts did not begin within ${BEGIN_LIMIT_MS} ms`);
   for (const [, at, code] of text.matchAll(/^(\d+) (\w+)$/gm)) answers.set(Number(at), code!);
+  if (!isSilent && answers.size < paths.length) throw new Error('the process that asks mounts was ended');
   return answers;
 }
 
