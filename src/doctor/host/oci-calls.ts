@@ -4,7 +4,7 @@ import { type SeenProcess } from '../facts/process-table.js';
 import { groupBy } from '../group-by.js';
 import { type ContainerOwner, type NamedProcess, type OciCall } from './host-facts.js';
 import { findBundle } from './ask-shim.js';
-import { ageOf, readState } from './process-state.js';
+import { ageOf, isInContainer, readState } from './process-state.js';
 import { readBundle } from './read-bundle.js';
 
 /** What runc, crun and their kin are asked to do. */
@@ -58,13 +58,21 @@ export async function findOciCalls(
   const children = groupBy(processes, ({ parent }) => parent);
   const ofCrio = new Map(callers.map(({ pid, command }) => [pid, CRIO_CALLERS[command]]));
   const calls: OciCall[] = [];
+  const inContainers = new Set<number>();
   for (const process of listBelow(callers, children).slice(0, MAX_READ)) {
     const caller = ofCrio.get(process.parent);
+    // The command line of what runs in a container is never read: it may hang with it.
+    if (inContainers.has(process.parent) || (await isInContainer(files, process))) {
+      inContainers.add(process.pid);
+      continue;
+    }
     const cmdline = (await files.find(`/proc/${process.pid}/cmdline`)) ?? '';
     const command = parseOciCommand(cmdline, caller === undefined);
     if (command === undefined) continue;
     // A script's own runc has the same arguments: the topmost one is the call.
     if (calls.some(({ pid }) => pid === process.parent)) continue;
+    // On CRI-O a kubectl exec is such a call for as long as its program runs.
+    if (caller !== undefined && command.operation === 'exec' && hasBegun(process, children)) continue;
     const last = findLast(process, children);
     const { operation, containerId } = command;
     calls.push({
@@ -120,6 +128,19 @@ async function findCrioOwner(
     return folder === undefined ? {} : await readBundle(files, folder);
   }
   return {};
+}
+
+/** Names of an OCI runtime until it becomes the program that it has to run: `runc:[2:INIT]`, `exe`. */
+const OF_RUNTIME = /^(runc|crun|youki|exe$)/;
+
+/** Whether the program of a call runs, so that the call has done its work. */
+function hasBegun(
+  { pid, command }: SeenProcess,
+  children: ReadonlyMap<number, readonly SeenProcess[]>,
+): boolean {
+  return (children.get(pid) ?? []).some(
+    (child) => child.command !== command && !OF_RUNTIME.test(child.command),
+  );
 }
 
 /** Whom a process waits for in the end: its newest descendant that is no zombie. */

@@ -42,13 +42,31 @@ export async function findFrozenCgroup(files: HostFiles, pid: number): Promise<s
   return isFrozen ? folder : undefined;
 }
 
-/** The folder of a process's cgroup of that controller, on cgroup v1, or of its only cgroup, on v2. */
+/** The id of a container, in the path of its cgroup. */
+const ID = /[0-9a-f]{64}/;
+
+/**
+ * Whether a process is in a container that its parent is outside of, by their cgroups. Where containers are nested in another one
+ * both have an id in theirs, but not the same cgroup.
+ */
+export async function isInContainer(
+  files: HostFiles,
+  { pid, parent }: Pick<SeenProcess, 'pid' | 'parent'>,
+): Promise<boolean> {
+  const own = (await files.find(`/proc/${pid}/cgroup`)) ?? '';
+  return ID.test(own) && own !== (await files.find(`/proc/${parent}/cgroup`));
+}
+
+/**
+ * The folder of a process's cgroup of that controller, on cgroup v1, or of its only cgroup, on v2. Who reads in a cgroup
+ * namespace of its own sees others at `/../..` above its own cgroup; the machine's root is taken for what is that far up.
+ */
 export function findCgroup(cgroupFile: string, controller: string): string | undefined {
   for (const line of cgroupFile.split('\n')) {
-    const [id, names = '', ...path] = line.split(':');
-    if (names.split(',').includes(controller)) return `/sys/fs/cgroup/${controller}${path.join(':')}`;
-    if (id === '0' && names === '' && !cgroupFile.includes(`:${controller}:`))
-      return `/sys/fs/cgroup${path.join(':')}`;
+    const [id, names = '', ...words] = line.split(':');
+    const path = words.join(':').replace(/^(?:\/\.\.)+(?=\/|$)/, '');
+    if (names.split(',').includes(controller)) return `/sys/fs/cgroup/${controller}${path}`;
+    if (id === '0' && names === '' && !cgroupFile.includes(`:${controller}:`)) return `/sys/fs/cgroup${path}`;
   }
   return undefined;
 }

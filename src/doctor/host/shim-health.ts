@@ -6,7 +6,7 @@ import { type SeenProcess } from '../facts/process-table.js';
 import { groupBy } from '../group-by.js';
 import { askShim, findBundle, type ShimAnswer } from './ask-shim.js';
 import { type ContainerOwner, type IllShim, MAX_NAMED } from './host-facts.js';
-import { ageOf, findFrozenCgroup, isStopped, readState } from './process-state.js';
+import { ageOf, findFrozenCgroup, isInContainer, isStopped, readState } from './process-state.js';
 import { parseBundle, parseSandboxId, readBundle } from './read-bundle.js';
 
 /** Questions that are under way at once. */
@@ -141,8 +141,7 @@ async function findHelpers(
 ): Promise<IllShim['helpers']> {
   const helpers: IllShim['helpers'][number][] = [];
   for (const child of processes.filter(({ parent }) => parent === pid)) {
-    const cgroup = (await files.find(`/proc/${child.pid}/cgroup`)) ?? '';
-    if (/[0-9a-f]{64}/.test(cgroup)) continue;
+    if (await isInContainer(files, child)) continue;
     const { pid: own, command } = child;
     helpers.push({ pid: own, command, ...(await readState(files, child)), forMs: ageOf(child, uptimeMs) });
   }

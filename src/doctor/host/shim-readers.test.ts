@@ -137,6 +137,37 @@ describe('calls of an OCI runtime', () => {
     expect(findCrioCallers(scan.filter(({ command }) => command !== 'crio'))).toEqual([]);
   });
 
+  it('are none of what runs in a container, whose command line is not even read', async () => {
+    await addProcess(20, 'containerd-shim');
+    await write('proc/20/cgroup', '0::/system.slice/containerd.service\n');
+    const nested = [...RUNC, 'exec', '--process', '/p', ID];
+    await addProcess(30, 'dockerd', { parent: 20, args: nested });
+    await addProcess(31, 'runc', { parent: 30, args: nested });
+    for (const pid of [30, 31]) await write(`proc/${pid}/cgroup`, `0::/kubepods/pod1/${ID}\n`);
+    const read: string[] = [];
+    const find = files.find.bind(files);
+    files.find = async (path) => {
+      read.push(path);
+      return await find(path);
+    };
+    expect(await findOciCalls(files, await readProcesses(files), [SHIM], 60_000)).toEqual([]);
+    expect(read.filter((path) => path.endsWith('/cmdline'))).toEqual([]);
+  });
+
+  it('are no calls of CRI-O any more once the program of a kubectl exec runs', async () => {
+    await addProcess(10, 'crio');
+    const exec = ['runc', '--root', '/run/runc', 'exec', '--process', '/p', ID];
+    await addProcess(30, 'runc', { parent: 10, args: exec });
+    await addProcess(31, 'runc:[2:INIT]', { parent: 30 });
+    const count = async (): Promise<number> => {
+      const scan = await readProcesses(files);
+      return (await findOciCalls(files, scan, findCrioCallers(scan), 60_000)).length;
+    };
+    expect(await count()).toBe(1);
+    await addProcess(31, 'bash', { parent: 30 });
+    expect(await count()).toBe(0);
+  });
+
   it('find their pod beside the folder of their shim when they name no bundle', async () => {
     await addProcess(20, 'containerd-shim');
     await addProcess(30, 'sh', {
@@ -154,6 +185,14 @@ describe('calls of an OCI runtime', () => {
 });
 
 describe('shims', () => {
+  it('have their cgroup where the machine has it, also for who reads in a namespace of cgroups', () => {
+    const unit = '/system.slice/containerd.service';
+    expect(findCgroup(`0::/../../..${unit}\n`, 'memory')).toBe(`/sys/fs/cgroup${unit}`);
+    expect(findCgroup(`4:pids:/../..${unit}\n`, 'pids')).toBe(`/sys/fs/cgroup/pids${unit}`);
+    expect(findCgroup('0::/..\n', 'memory')).toBe('/sys/fs/cgroup');
+    expect(findCgroup('0::/..hidden/x\n', 'memory')).toBe('/sys/fs/cgroup/..hidden/x');
+  });
+
   it.each<[string, { state: string; wchan: string }, string | undefined]>([
     ['stopped by a signal', { state: 'T', wchan: 'do_signal_stop' }, 'stopped'],
     ['stopped by a debugger', { state: 't', wchan: 'ptrace_stop' }, 'stopped'],
