@@ -195,7 +195,7 @@ export class MachineExaminer {
     const own = await findSameSocket(files, socketPath, addressesOf([...shims.before, ...shims.after]));
     return {
       processes: await ask(async () =>
-        summarizeProcesses(files, after, await findStillBlocked(files, blocked), owners),
+        summarizeProcesses(files, { before, after }, await findStillBlocked(files, blocked), owners),
       ),
       shims:
         firstLists === undefined || lastLists === undefined

@@ -7,14 +7,20 @@ import { type SeenProcess } from './facts/process-table.js';
 const MAX_PARENTS = 5;
 const MAX_BLOCKED = 10;
 
-/** What two scans of the processes show: the second scan, and the threads blocked in both. */
+/**
+ * What two scans of the processes show: the second one, the threads that were blocked and the processes that were dead in both. A
+ * parent may need a moment to collect those that ended at once.
+ */
 export async function summarizeProcesses(
   files: HostFiles,
-  processes: readonly SeenProcess[],
+  {
+    before,
+    after: processes,
+  }: { readonly before: readonly SeenProcess[]; readonly after: readonly SeenProcess[] },
   blocked: readonly BlockedThread[],
   owners: ProcessOwners,
 ): Promise<ProcessFacts> {
-  const { zombies, zombieParents } = countZombies(processes);
+  const { zombies, zombieParents } = countZombies(before, processes);
   const limitOf = async (name: string): Promise<number> =>
     Number((await files.find(`/proc/sys/kernel/${name}`)) ?? 0);
   return {
@@ -38,8 +44,13 @@ export async function summarizeProcesses(
   };
 }
 
-function countZombies(processes: readonly SeenProcess[]): Pick<ProcessFacts, 'zombies' | 'zombieParents'> {
-  const zombies = processes.filter(({ state }) => state === 'Z');
+function countZombies(
+  before: readonly SeenProcess[],
+  processes: readonly SeenProcess[],
+): Pick<ProcessFacts, 'zombies' | 'zombieParents'> {
+  const keyOf = ({ pid, startTicks }: SeenProcess): string => `${pid}/${startTicks}`;
+  const wereDead = new Set(before.filter(({ state }) => state === 'Z').map(keyOf));
+  const zombies = processes.filter((each) => each.state === 'Z' && wereDead.has(keyOf(each)));
   const byParent = new Map<number, number>();
   for (const { parent } of zombies) byParent.set(parent, (byParent.get(parent) ?? 0) + 1);
   const names = new Map(processes.map(({ pid, command }) => [pid, command]));

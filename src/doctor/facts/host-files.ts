@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock } from '#base/time/clock.js';
 import { abortable } from '#base/async/abortable.js';
+import { startFairDeadline } from '#base/async/fair-deadline.js';
 import { linkAbort } from '#base/async/linked-abort.js';
 
 /** A file that takes longer to be read is on a disk that hangs. */
@@ -17,6 +18,8 @@ const READ_LIMIT_MS = 5_000;
 const INSTANT = /^\/proc\/\d+\/(?:task\/\d+\/)?stat$/;
 /** Of these, as many are read in one turn of the loop: a millisecond or two. */
 const READS_PER_TURN = 64;
+/** Node has four threads for files; one that hangs in the kernel is lost until that answers. */
+const MAX_SILENT = 4;
 /** As many links as the kernel follows. */
 const MAX_LINKS = 40;
 
@@ -118,12 +121,15 @@ export class HostFiles {
   async #use<T>(path: string, operation: (here: string) => Promise<T>): Promise<T> {
     const sinceMs = this.#silentPaths.get(path);
     if (sinceMs !== undefined) throw new SilentFilesError(this.#clock.monotonicMs() - sinceMs);
+    if (!this.hasThread()) throw this.#toNoThread();
     const startedMs = this.#clock.monotonicMs();
     const pending = this.locate(path).then(operation);
     try {
       return await this.within(pending);
     } catch (error) {
       if (error instanceof SilentFilesError) {
+        // One that waited for a thread in vain says nothing of its file.
+        if (!this.hasThread()) throw this.#toNoThread();
         this.#silentPaths.set(path, startedMs);
         const forget = (): void => void this.#silentPaths.delete(path);
         pending.then(forget, forget);
@@ -132,14 +138,33 @@ export class HostFiles {
     }
   }
 
-  /** Waits for an operation on files, and no longer than a disk that works needs. */
+  /** Whether a thread is left to read files with: each operation that hangs holds one. */
+  hasThread(): boolean {
+    return this.#silentPaths.size < MAX_SILENT;
+  }
+
+  #toNoThread(): Error {
+    const [first] = this.#silentPaths.keys();
+    return new Error(
+      `${this.#silentPaths.size} files do not answer, so no other is read; the first is ${first}`,
+    );
+  }
+
+  /**
+   * Waits for an operation, and no longer than a disk that works needs. Rejects with {@link SilentFilesError} then. What has
+   * answered while this process was held up itself is not late.
+   */
   async within<T>(operation: Promise<T>, limitMs = READ_LIMIT_MS): Promise<T> {
     const late = linkAbort(this.#signal);
-    const timer = this.#clock.setTimer(limitMs, () => late.abort(new SilentFilesError(limitMs)));
+    const deadline = startFairDeadline({
+      clock: this.#clock,
+      deadlineMs: limitMs,
+      onExpired: () => late.abort(new SilentFilesError(limitMs)),
+    });
     try {
       return await abortable(operation, late.signal);
     } finally {
-      timer.cancel();
+      deadline.cancel();
       late.unlink();
     }
   }

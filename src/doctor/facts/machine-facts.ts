@@ -70,6 +70,7 @@ export interface ProcessFacts {
   /** What the kernel allows. */
   readonly pidMax: number;
   readonly threadsMax: number;
+  /** Dead in both scans. */
   readonly zombies: number;
   /** Who does not collect them: parents with the most, at most five. */
   readonly zombieParents: readonly (NamedProcess & ContainerOwner & { readonly zombies: number })[];

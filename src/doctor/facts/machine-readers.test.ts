@@ -100,12 +100,31 @@ describe('the table of processes', () => {
     await write('proc/sys/kernel/pid_max', '32768\n');
     const processes = await readProcesses(files);
     const blocked = await readBlocked(files, processes);
-    expect(await summarizeProcesses(files, processes, blocked, new ProcessOwners(files, processes))).toEqual({
+    expect(
+      await summarizeProcesses(
+        files,
+        { before: processes, after: processes },
+        blocked,
+        new ProcessOwners(files, processes),
+      ),
+    ).toEqual({
       ...{ processes: 3, threads: 6, pidMax: 32_768, threadsMax: 0 },
       ...{ zombies: 1, zombieParents: [{ pid: 5, command: 'app', zombies: 1 }] },
       blocked: [{ pid: 7, command: 'umount', waitsIn: 'rpc_wait_bit_killable' }],
       blockedCount: 1,
     });
+  });
+
+  it('counts no zombie that its parent has yet to collect', async () => {
+    await write('proc/5/stat', statLine(5, 'app'));
+    await write('proc/6/stat', statLine(6, 'app', { parent: 5 }));
+    const before = await readProcesses(files);
+    await write('proc/6/stat', statLine(6, 'app', { state: 'Z', parent: 5 }));
+    const after = await readProcesses(files);
+    const zombies = async (first: typeof before): Promise<number> =>
+      (await summarizeProcesses(files, { before: first, after }, [], new ProcessOwners(files, after)))
+        .zombies;
+    expect([await zombies(before), await zombies(after)]).toEqual([0, 1]);
   });
 
   it('takes a pid that was used again for another process, and one that goes on for no hang', async () => {
@@ -136,7 +155,12 @@ describe('the table of processes', () => {
     const processes = await readProcesses(files);
     const blocked = await findStillBlocked(files, await readBlocked(files, processes));
     expect(
-      await summarizeProcesses(files, processes, blocked, new ProcessOwners(files, processes)),
+      await summarizeProcesses(
+        files,
+        { before: processes, after: processes },
+        blocked,
+        new ProcessOwners(files, processes),
+      ),
     ).toMatchObject({
       blocked: [{ pid: 7, thread: 9, command: 'containerd', waitsIn: 'nfs_wait_on_request' }],
       blockedCount: 1,
@@ -406,6 +430,21 @@ describe('disks', () => {
     for (const answer of asked) answer('/nowhere');
     // What follows an answer is read from the disk.
     await expect.poll(() => silentPaths.size).toBe(0);
+  });
+
+  it('are not blamed where files that hang hold every thread', async () => {
+    const silentPaths = new Map(['/a', '/b', '/c', '/d'].map((path) => [path, 1]));
+    const busy = new HostFiles({ root, clock, signal: new AbortController().signal, silentPaths });
+    expect(await measureDisks(busy, [{ path: '/', purpose: 'the root' }])).toEqual({
+      disks: [],
+      silentDisks: [],
+    });
+    expect(await measureFsync(busy, '/', clock)).toMatchObject({ known: false });
+    await expect(busy.list('/')).rejects.toThrow(
+      '4 files do not answer, so no other is read; the first is /a',
+    );
+    silentPaths.delete('/a');
+    expect(await busy.list('/')).toEqual([]);
   });
 
   it('are written to without leaving anything, and not known where that cannot be', async () => {

@@ -73,10 +73,11 @@ export async function measureFsync(
   const times: number[] = [];
   let hungMs: number | undefined;
   try {
+    if (!files.hasThread()) return notKnown('files that do not answer hold every thread');
     const here = await files.within(files.locate(path));
     await files.within(writeAndSync(here, clock, times), FSYNC_LIMIT_MS);
   } catch (error) {
-    if (!(error instanceof SilentFilesError))
+    if (!(error instanceof SilentFilesError) || !files.hasThread())
       return notKnown(`no file could be written to ${path}: ${messageOf(error)}`);
     hungMs = error.forMs;
   }
