@@ -59,6 +59,8 @@ const LINES: readonly [KernelTroubleKind, string, string][] = [
   ['networkDevice', 'unregister_netdevice: waiting for eth0 to become free. Usage count = 1', 'eth0'],
   ['connectionTable', 'nf_conntrack: nf_conntrack: table full, dropping packet', ''],
   ['silentServer', 'nfs: server 10.0.0.9 not responding, still trying', '10.0.0.9'],
+  ['silentServer', 'CIFS: VFS: \\\\files has not responded in 180 seconds. Reconnecting...', '\\\\files'],
+  ['silentServer', 'libceph: mon0 (1)10.0.0.7:6789 session lost, hunting for new mon', '(1)10.0.0.7:6789'],
   [
     'pidLimit',
     'cgroup: fork rejected by pids controller in /kubepods/burstable/pod1',
@@ -154,6 +156,19 @@ describe('what the kernel complains about', () => {
     }
   });
 
+  it('is over where it has not been said again, or its server answers again', () => {
+    const textOf = (kind: KernelTroubleKind): string => LINES.find(([of]) => of === kind)![1];
+    expect(diagnoseLog(record(textOf('lockup'), 200_000))).toMatchObject([{ severity: 'warning' }]);
+    expect(diagnoseLog(record(textOf('networkDevice'), 200_000))).toEqual([]);
+    const silent = record('nfs: server 10.0.0.9 not responding, still trying', 60_000);
+    const other = record('nfs: server 10.0.0.8 not responding, still trying', 50_000);
+    const again = record('nfs: server 10.0.0.9 OK', 40_000);
+    expect(diagnoseLog(silent, again)).toEqual([]);
+    const [finding, ...others] = diagnoseLog(silent, other, again);
+    expect([finding?.message, others]).toEqual([expect.stringContaining('respond: 10.0.0.8 (50s'), []]);
+    expect(diagnoseLog(again, silent)).toMatchObject([{ code: 'KernelTrouble' }]);
+  });
+
   it('is one finding for a disk whose errors made it read-only', () => {
     const texts = LINES.filter(([kind]) => ['diskError', 'fileSystemError', 'readOnly'].includes(kind)).map(
       ([, text]) => text,
@@ -189,6 +204,15 @@ describe('what the kernel complains about', () => {
       { code: 'OutOfMemory', severity: 'warning', process: { pid: 77, command } },
     ]);
     expect(findings[0]!.message).toContain(cgroup ?? 'the machine had none left');
+  });
+
+  it.each([
+    ['containerd', '/system.slice/k3s.service', 'systemctl set-property k3s MemoryMax'],
+    ['kubelet', '/lean', 'systemctl set-property kubelet MemoryMax'],
+    ['dockerd', '/lean', 'systemctl set-property docker MemoryMax'],
+    ['containerd-shim', '/kubepods/pod1', 'Raise the pod’s limits of memory'],
+  ])('says what to raise for %s at %s', (command, cgroup, words) => {
+    expect(diagnoseLog(...kill(command, cgroup))[0]!.remedy).toContain(words);
   });
 
   it('is not a container that was killed at its own limit', () => {

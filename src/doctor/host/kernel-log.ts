@@ -82,10 +82,13 @@ const PATTERNS: readonly (readonly [KernelTroubleKind, RegExp])[] = [
   ['connectionTable', /^nf_conntrack: (?:nf_conntrack: )?table full, dropping packet/],
   [
     'silentServer',
-    /^(?:nfs|lockd|ceph|CIFS|libceph).*?(?:server |mon\d+ )?(\S+) (?:not responding|session lost)/i,
+    /^(?:nfs|lockd|ceph|CIFS|libceph).*?(?:server |mon\d+ )?(\S+) (?:not responding|has not responded in|session lost)/i,
   ],
   ['pidLimit', /^cgroup: fork rejected by pids controller in (\S+)/],
 ];
+
+/** Of a server that is there again, which takes back that it was silent. */
+const ANSWERS_AGAIN = /^(?:nfs|lockd|ceph|libceph).*?(\S+) (?:OK|session established)$/;
 
 /**
  * Reads the kernel's log to its end, without waiting for more, and finds what it complains about.
@@ -105,7 +108,10 @@ export async function readKernelLog(files: HostFiles): Promise<KernelLogFacts> {
 /** What the records complain about. Pure. */
 export function summarizeKernelLog(records: readonly string[], uptimeMs: number): KernelLogFacts {
   const parsed = records.flatMap((record) => parseKernelRecord(record) ?? []);
-  const byKind = new Map<KernelTroubleKind, { records: KernelRecord[]; names: string[] }>();
+  const byKind = new Map<
+    KernelTroubleKind,
+    { records: (KernelRecord & { readonly name: string })[]; names: string[] }
+  >();
   const killed: KilledProcess[] = [];
   const kills = new OomKillReader();
   const agoOf = ({ atMs }: KernelRecord): number => Math.max(0, uptimeMs - atMs);
@@ -115,11 +121,18 @@ export function summarizeKernelLog(records: readonly string[], uptimeMs: number)
       const { pid, command, limitedGroup: cgroup } = kill;
       killed.unshift({ pid, command, agoMs: agoOf(record), ...(cgroup === undefined ? {} : { cgroup }) });
     }
+    const again = ANSWERS_AGAIN.exec(record.text)?.[1];
+    if (again !== undefined) {
+      const silent = byKind.get('silentServer') ?? { records: [], names: [] };
+      silent.records = silent.records.filter(({ name }) => name !== again);
+      silent.names = silent.names.filter((name) => name !== again);
+      if (silent.records.length === 0) byKind.delete('silentServer');
+    }
     const found = match(record.text);
     if (found === undefined) continue;
     const of = byKind.get(found.kind) ?? { records: [], names: [] };
     byKind.set(found.kind, of);
-    of.records.push(record);
+    of.records.push({ ...record, name: found.name });
     if (found.name !== '') of.names = [found.name, ...of.names.filter((name) => name !== found.name)];
   }
   return {

@@ -9,10 +9,12 @@ import {
 import { valueOf } from '../looked.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
+import { findUnit, unitOf } from '../units.js';
 import { count, formatMs, nameSome } from './words.js';
 
-/** Programs that the node cannot do without; a shim is one pod's. */
-const NEEDED = /^(containerd|crio|conmon|dockerd|cri-dockerd|kubelet|podloop|systemd)/;
+/** Programs that the node, or with a shim or conmon one pod, cannot do without. */
+const NEEDED = /^(containerd|crio|conmon|dockerd|cri-dockerd|kubelet|kubelite|k3s|podloop|systemd)/;
+const OF_ONE_POD = /^(containerd-shim|conmon)/;
 /** Devices without a medium, and images that are mounted: their errors are no disk's. */
 const NO_DISK = /^(fd|sr|loop|nbd)\d/;
 
@@ -55,13 +57,16 @@ function findLost({ troubles }: KernelLogFacts, atMs: number): Finding[] {
 interface HungRow {
   readonly code: 'KernelLockup' | 'KernelTasksHung' | 'KernelTrouble';
   readonly severity: Finding['severity'];
+  /** How bad it is once it has not been said again for a while; absent where it says so only once in a while. */
+  readonly severityAfter?: Finding['severity'] | 'none';
   readonly words: string;
   readonly remedy: string;
 }
 
 const HUNG: Partial<Readonly<Record<KernelTroubleKind, HungRow>>> = {
   lockup: {
-    ...{ code: 'KernelLockup', severity: 'critical', words: 'the kernel was stuck on a CPU' },
+    ...{ code: 'KernelLockup', severity: 'critical', severityAfter: 'warning' },
+    words: 'the kernel was stuck on a CPU',
     remedy:
       'Everything on that CPU waited. On a virtual machine its host is short of CPU time (see steal in top); else the lines below it name the driver (dmesg). Drain the node and restart the machine, which interrupts all its pods.',
   },
@@ -71,7 +76,8 @@ const HUNG: Partial<Readonly<Record<KernelTroubleKind, HungRow>>> = {
       'The lines below each say what it waited in (dmesg): a disk, a server whose files are mounted, a lock of the kernel. See whether it still does: podloop doctor names tasks that hang now.',
   },
   networkDevice: {
-    ...{ code: 'KernelTrouble', severity: 'warning', words: 'the kernel cannot release a network device' },
+    ...{ code: 'KernelTrouble', severity: 'warning', severityAfter: 'none' },
+    words: 'the kernel cannot release a network device',
     remedy:
       'Whoever makes or removes a network namespace may wait for it, and so do sandboxes. It goes with a restart of the machine alone, which interrupts all its pods; a newer kernel may have the fault mended.',
   },
@@ -95,11 +101,14 @@ function findHung({ troubles }: KernelLogFacts, atMs: number): Finding[] {
   return troubles.flatMap((trouble): Finding[] => {
     const row = HUNG[trouble.kind];
     if (row === undefined || trouble.agoMs > LIMITS.kernelHungRecentMs) return [];
-    const { words, ...rest } = row;
+    const { words, severityAfter, ...rest } = row;
+    const isOver = severityAfter !== undefined && trouble.agoMs > LIMITS.kernelGoesOnMs;
+    if (isOver && severityAfter === 'none') return [];
     const names = trouble.names.length === 0 ? '' : `: ${nameSome(trouble.names)}`;
     return [
       {
         ...rest,
+        ...(isOver && { severity: severityAfter as Finding['severity'] }),
         sinceMs: atMs - trouble.agoMs,
         message: `${words}${names} (${formatMs(trouble.agoMs)} ago, by the kernel’s log)`,
         evidence: toEvidence(trouble),
@@ -128,12 +137,18 @@ function findKilled({ killed }: KernelLogFacts, atMs: number, daemons: DaemonFac
       ...{ process: { pid, command }, sinceMs: atMs - agoMs },
       message: `the kernel killed ${command} (pid ${pid}) for want of memory ${formatMs(agoMs)} ago: ${cgroup === undefined ? 'the machine had none left' : `its cgroup ${cgroup} was at its limit`}`,
       evidence: bad.map(describeKill),
-      remedy:
-        cgroup === undefined
-          ? 'See who uses it (podloop top pods, ps --sort=-rss), give pods limits of memory, and reserve some for the system (--system-reserved, --kube-reserved).'
-          : `Raise the limit of its unit, which interrupts nothing (systemctl set-property ${command} MemoryMax=infinity), and start it if it does not run. If it grows again, it leaks.`,
+      remedy: remedyOf(last),
     },
   ];
+}
+
+function remedyOf({ command, cgroup }: KilledProcess): string {
+  if (cgroup === undefined)
+    return 'See who uses it (podloop top pods, ps --sort=-rss), give pods limits of memory, and reserve some for the system (--system-reserved, --kube-reserved).';
+  if (OF_ONE_POD.test(command))
+    return 'The containers of its pod end with it, and the kubelet starts them again. Raise the pod’s limits of memory: it counts there (containerd: shim_cgroup, CRI-O: monitor_cgroup).';
+  const unit = findUnit(cgroup) ?? unitOf(command);
+  return `Raise the limit of its unit, which interrupts nothing (systemctl set-property ${unit} MemoryMax=infinity), and start it if it does not run. If it grows again, it leaks.`;
 }
 
 function describeKill({ pid, command, agoMs, cgroup }: KilledProcess): string {

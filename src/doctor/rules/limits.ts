@@ -68,6 +68,8 @@ export const LIMITS = {
   cpuPeriods: 10,
   /** Of the kernel's log: what goes on says so again within minutes, what was lost stays lost for longer. */
   kernelHungRecentMs: 600_000,
+  /** A lockup that goes on says so each half minute, a device that is not released each ten seconds. */
+  kernelGoesOnMs: 120_000,
   kernelLostRecentMs: 3_600_000,
   zombies: 100,
   blockedTasks: 3,
