@@ -12,10 +12,14 @@ export interface CertificateFacts {
   readonly toMs: number;
 }
 
-/** Where kubelets, podloop and kubeadm keep theirs. */
+/** Where kubelets, podloop, kubeadm, k3s and rke2 have theirs. */
 export const CERTIFICATE_FOLDERS: readonly string[] = [
   ...['/var/lib/kubelet/pki', '/var/lib/podloop/pki'],
   ...['/etc/kubernetes', '/etc/kubernetes/pki', '/etc/kubernetes/pki/etcd'],
+  ...['k3s', 'rke2'].flatMap((name) => [
+    `/var/lib/rancher/${name}/agent`,
+    `/var/lib/rancher/${name}/server/tls`,
+  ]),
 ];
 
 /** Client certificates inside of a kubeconfig, as kubeadm writes `admin.conf` and `kubelet.conf`. */
