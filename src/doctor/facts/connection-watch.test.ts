@@ -24,6 +24,17 @@ describe('ConnectionWatch', () => {
     expect(watch.facts).toMatchObject({ connected: true, attempts: 4, failures: 3, code: 'CRI_UNAVAILABLE' });
   });
 
+  it('waits for a containerd that loads its pods', async () => {
+    const { clock, runtime, limits, watch } = setUp();
+    let refusals = 2;
+    const starting = new PodloopError('CRI_UNKNOWN', 'version: server is not initialized yet');
+    runtime.behave = () => (refusals-- > 0 ? starting : 0);
+    const connected = watch.connect(5_000, limits);
+    await clock.advance(1_000);
+    expect(await connected).toMatchObject({ name: 'podloop-embedded' });
+    expect(watch.facts).toMatchObject({ connected: true, attempts: 3, failures: 0 });
+  });
+
   it('gives up when its time is over, and at once where trying again does not help', async () => {
     const { clock, runtime, limits, watch } = setUp();
     runtime.behave = () => gone;

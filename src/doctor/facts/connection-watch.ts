@@ -11,6 +11,13 @@ const PING_MS = 200;
 /** Ways to fail that may be over in a moment: the runtime is ending, starting, or does both all the time. */
 const MAY_PASS = ['CRI_UNAVAILABLE', 'ENDPOINT_NOT_FOUND', 'ENDPOINT_NOT_CRI', 'ENDPOINT_NO_CRI_V1'];
 
+/** A containerd says this while it loads its pods, with a code that it uses for anything. */
+export const STARTING = /server is not initialized yet/;
+
+function mayPass(error: unknown): boolean {
+  return error instanceof PodloopError && (MAY_PASS.includes(error.code) || STARTING.test(error.message));
+}
+
 /** Connects to a runtime and keeps an eye on whether it stays there. */
 export class ConnectionWatch {
   readonly #runtime: RuntimePort;
@@ -19,6 +26,8 @@ export class ConnectionWatch {
   #connected = false;
   #attempts = 0;
   #failures = 0;
+  /** Failures because it was starting. */
+  #starts = 0;
   #last: { readonly error: string; readonly code: string } | undefined;
 
   constructor({ runtime, clock }: { readonly runtime: RuntimePort; readonly clock: Clock }) {
@@ -44,12 +53,14 @@ export class ConnectionWatch {
         this.#attempts++;
         const found = await this.#runtime.connect(limits);
         this.#connected = true;
+        // One that was about to be there, and now is, is well.
+        if (this.#starts === this.#failures) this.#forget();
         return found;
       } catch (error) {
         limits.signal.throwIfAborted();
         this.#count(error);
         const isOver = this.#clock.monotonicMs() - this.#startedMs >= forMs;
-        if (isOver || !(error instanceof PodloopError) || !MAY_PASS.includes(error.code)) return undefined;
+        if (isOver || !mayPass(error)) return undefined;
       }
       await this.#clock.sleep(RETRY_MS, limits.signal);
     }
@@ -64,8 +75,7 @@ export class ConnectionWatch {
         try {
           await this.#runtime.version(limits);
         } catch (error) {
-          if (!signal.aborted && error instanceof PodloopError && MAY_PASS.includes(error.code))
-            this.#count(error);
+          if (!signal.aborted && mayPass(error)) this.#count(error);
           throw error;
         }
       };
@@ -74,8 +84,13 @@ export class ConnectionWatch {
     }
   }
 
+  #forget(): void {
+    [this.#failures, this.#starts, this.#last] = [0, 0, undefined];
+  }
+
   #count(error: unknown): void {
     this.#failures++;
+    if (STARTING.test(messageOf(error))) this.#starts++;
     this.#last = { error: messageOf(error), code: error instanceof PodloopError ? error.code : '' };
   }
 }

@@ -14,6 +14,8 @@ const BOOTED = '/run/systemd/system';
 /** The names under which packages install the programs that the doctor is about. */
 const UNITS = [
   ...['containerd.service', 'crio.service', 'docker.service', 'cri-docker.service', 'kubelet.service'],
+  ...['k3s.service', 'k3s-agent.service', 'rke2-server.service', 'rke2-agent.service'],
+  ...['k0scontroller.service', 'k0sworker.service', 'snap.microk8s.daemon-containerd.service'],
   ...['podloop.service', 'podloop-runtime.service', 'podloop-observe.service'],
 ];
 const PROPERTIES = [

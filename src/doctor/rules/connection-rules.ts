@@ -1,6 +1,8 @@
 import { type Finding } from '../finding.js';
 import { type FindingCode } from '../finding-codes.js';
+import { STARTING } from '../facts/connection-watch.js';
 import { type ConnectionFacts } from '../facts/runtime-facts.js';
+import { unitsOfRuntime } from '../units.js';
 import { type Rule } from './rule.js';
 import { type DaemonFacts } from '../host/host-facts.js';
 import { valueOf } from '../looked.js';
@@ -18,13 +20,14 @@ export const connectionRules: Rule = ({ runtime: { endpoint, connection }, machi
       {
         ...{ code: 'RuntimeFlapping', severity: 'critical', evidence },
         message: `the runtime at ${endpoint} went away while it was looked at: it is being restarted, or crashes`,
-        remedy:
-          'Look at why it ends: journalctl -u containerd (or crio), systemctl status, dmesg for the OOM killer. Pods go on meanwhile, and nobody sees what happens to them.',
+        remedy: `See why it ends: journalctl -u ${unitsOfRuntime(endpoint)[0] ?? 'containerd'}, systemctl status, dmesg for the OOM killer. Pods go on meanwhile, and nobody sees what happens to them.`,
       },
     ];
   }
   const explained = explain(connection, endpoint);
-  const starting = valueOf(machine.daemons)?.startingRuntime;
+  const { startingRuntime, runtime } = valueOf(machine.daemons) ?? {};
+  // One that loads its pods listens already.
+  const starting = startingRuntime ?? (STARTING.test(error) ? runtime : undefined);
   const isStarting = starting !== undefined && explained.code === 'RuntimeNotRunning';
   return [
     { ...explained, ...(isStarting ? explainStart(starting, endpoint) : {}), severity: 'critical', evidence },
@@ -33,7 +36,7 @@ export const connectionRules: Rule = ({ runtime: { endpoint, connection }, machi
 
 /** A runtime that was started and does not answer yet. */
 function explainStart(
-  { pid, command, forMs }: NonNullable<DaemonFacts['startingRuntime']>,
+  { pid, command, forMs }: Pick<NonNullable<DaemonFacts['startingRuntime']>, 'pid' | 'command' | 'forMs'>,
   endpoint: string,
 ): Pick<Finding, 'message' | 'remedy' | 'process'> {
   return {
@@ -47,6 +50,8 @@ function explain(
   { code = '', error = '' }: ConnectionFacts,
   endpoint: string,
 ): Pick<Finding, 'code' | 'message' | 'remedy'> {
+  const [unit = 'containerd', ...others] = unitsOfRuntime(endpoint);
+  const units = [unit, ...others].join(', or ');
   const say = (
     name: FindingCode,
     message: string,
@@ -59,7 +64,7 @@ function explain(
       return say(
         'RuntimeSocketMissing',
         `there is no runtime at ${endpoint}: its socket is missing`,
-        'Start the runtime (systemctl start containerd), or name its socket with --runtime-endpoint.',
+        `Start the runtime (systemctl start ${units}), which interrupts no pod, or name its socket with --runtime-endpoint.`,
       );
     case 'ENDPOINT_PERMISSION_DENIED':
       return say(
@@ -83,9 +88,15 @@ function explain(
         'Name the runtime’s own socket, and see that its CRI plugin is on (containerd: "cri" not in disabled_plugins).',
       );
   }
+  if (STARTING.test(error))
+    return say(
+      'RuntimeNotRunning',
+      `the runtime at ${endpoint} is starting: it loads its pods and answers nothing yet`,
+      `Wait: it takes up to ten seconds for each shim that does not answer, and its log says how far it is (journalctl -u ${unit}). A restart only begins again.`,
+    );
   return say(
     'RuntimeNotRunning',
     `nobody answers at ${endpoint}: the runtime is not running`,
-    'Start it (systemctl start containerd), and look into its log for why it ended.',
+    `Start it (systemctl start ${units}), which interrupts no pod, and see its log for why it ended: journalctl -u ${unit}.`,
   );
 }

@@ -82,7 +82,7 @@ const CONSEQUENCES: readonly Consequence[] = [
   },
   {
     causes: ['UnitFails'],
-    isCause: ({ unit }) => /^(containerd|crio|docker|cri-docker|podloop-runtime)\.service$/.test(unit ?? ''),
+    isCause: ({ unit }) => unit !== undefined && !/^(kubelet|podloop|podloop-observe)\.service$/.test(unit),
     ofNode: [
       ...LATE_NODE,
       ...OF_RUNTIME,

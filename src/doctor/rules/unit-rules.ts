@@ -1,24 +1,16 @@
 import { type Finding } from '../finding.js';
 import { type UnitFacts } from '../host/host-facts.js';
 import { valueOf } from '../looked.js';
+import { unitsOfRuntime } from '../units.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
 import { count, formatMs } from './words.js';
 
-/** Of a runtime's socket: the units that serve it. */
-const UNITS_OF: readonly (readonly [socket: RegExp, units: readonly string[]])[] = [
-  [/\/containerd\.sock$/, ['containerd.service']],
-  [/\/crio\.sock$/, ['crio.service']],
-  [/\/cri-dockerd\.sock$/, ['cri-docker.service', 'docker.service']],
-  [/\/cri\.sock$/, ['podloop-runtime.service']],
-];
-
 /** Units that do not stay up, and a systemd that does not answer. */
 export const unitRules: Rule = ({ atMs, machine, runtime, agent }) => {
   const { units = [], silentForMs } = valueOf(machine.systemd) ?? {};
-  const [, ofRuntime = []] = UNITS_OF.find(([socket]) => socket.test(runtime.endpoint)) ?? [];
   const needed = [
-    ...ofRuntime,
+    ...unitsOfRuntime(runtime.endpoint).map((unit) => `${unit}.service`),
     // Where podloop's agent has the node, a kubelet has been switched off.
     ...(agent.known ? [] : ['kubelet.service']),
     ...['podloop.service', 'podloop-observe.service'],
