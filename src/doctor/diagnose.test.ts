@@ -99,7 +99,12 @@ const logged = (text: string): NodeFactsChanges => ({
 const certified = (leftMs: number, lifeMs = 365 * DAY_MS): NodeFactsChanges => ({
   rest: {
     certificates: [
-      { path: '/pki/kubelet.crt', subject: 'CN=node', fromMs: NOW + leftMs - lifeMs, toMs: NOW + leftMs },
+      {
+        path: '/pki/kubelet-client-current.pem',
+        subject: 'CN=node',
+        fromMs: NOW + leftMs - lifeMs,
+        toMs: NOW + leftMs,
+      },
     ],
   },
 });
@@ -474,6 +479,19 @@ describe('exitCodeOf', () => {
     ['1 for warnings', measured({ eventsDiscarded: 1, eventsDiscardedLately: 1 }), 1],
     ['2 for what is critical', inspected({ hung: [hung('web')] }), 2],
     ['4 when it may not look', failed('ENDPOINT_PERMISSION_DENIED', 'EACCES'), 4],
+    [
+      '2 when it may not look and finds something critical beside that',
+      {
+        ...failed('ENDPOINT_PERMISSION_DENIED', 'EACCES'),
+        machine: { silentDisks: [{ path: '/', purpose: 'the root', forMs: 5_000 }] },
+      },
+      2,
+    ],
+    [
+      '4 when it may not look and finds what is no more than a warning',
+      { ...failed('ENDPOINT_PERMISSION_DENIED', 'EACCES'), ...certified(5 * DAY_MS) },
+      4,
+    ],
     ['4 when nothing was found and pods were not seen', { runtime: { population: notKnown('no list') } }, 4],
     [
       '4 when a kubelet runs and does not say how it is',

@@ -55,10 +55,10 @@ export const EXIT_CODES = { healthy: 0, warnings: 1, critical: 2, usage: 3, notJ
 
 /** The exit code of the program for a node: that of its worst finding, or that it could not be judged. */
 export function exitCodeOf({ facts, findings }: ExaminedNode): number {
+  const [worst] = findings.filter(({ code }) => code !== 'RuntimeForbidden');
+  if (worst?.severity === 'critical') return EXIT_CODES.critical;
   // Nothing is known of a runtime that may not be opened, good or bad.
   if (findings.some(({ code }) => code === 'RuntimeForbidden')) return EXIT_CODES.notJudged;
-  const [worst] = findings;
-  if (worst?.severity === 'critical') return EXIT_CODES.critical;
   if (worst?.severity === 'warning') return EXIT_CODES.warnings;
   return listUnseen(facts).some(({ isNeeded }) => isNeeded) ? EXIT_CODES.notJudged : EXIT_CODES.healthy;
 }
