@@ -3,7 +3,7 @@ import { type BlockedThread, findStillBlocked, readBlocked } from './facts/block
 import { type RuntimeExamination } from './examine-runtime.js';
 import { findPlugins } from './facts/find-plugins.js';
 import { CRI_NAMESPACE, judgeAbandoned, judgeShims, readShims, type Shim } from './facts/find-shims.js';
-import { type HostFiles } from './facts/host-files.js';
+import { assertAllowed, type HostFiles } from './facts/host-files.js';
 import { ask, known, type Looked, notKnown } from './looked.js';
 import { type MachineFacts } from './facts/machine-facts.js';
 import { type DiskPath, measureDisks, measureFsync } from './facts/measure-disks.js';
@@ -214,6 +214,7 @@ export class MachineExaminer {
         this.#findWork(
           { before, after },
           shims.after.filter((shim) => isOfCri(shim) && own.has(shim.address)),
+          hasUnseenShims(runtime, lastLists, shims),
         ),
       ),
     };
@@ -243,11 +244,17 @@ export class MachineExaminer {
   async #findWork(
     scans: { readonly before: readonly SeenProcess[]; readonly after: readonly SeenProcess[] },
     shims: readonly Shim[],
+    areUnseen: boolean,
   ): Promise<RuntimeWork> {
     const files = this.#files;
+    if (areUnseen)
+      throw new Error('no shim is seen: /proc is that of a container, or hides the processes of others');
     const answers = await this.#answers;
     const uptimeMs = await readUptimeMs(files);
     const ill = await findIllShims(files, shims, scans, answers, uptimeMs);
+    // Their folders say where they listen and whose they are.
+    if (shims[0] !== undefined && ill.length === 0)
+      await assertAllowed(files.readLink(`/proc/${shims[0].pid}/cwd`));
     const callers = [...shims, ...findCrioCallers(scans.after)];
     const calls = await findOciCalls(files, scans.after, callers, uptimeMs);
     const running = new Set(calls.map(({ pid }) => pid));
@@ -262,6 +269,16 @@ export class MachineExaminer {
       ...{ illShims: ill.slice(0, MAX_NAMED), illShimCount: ill.length, asked: answers.size },
     };
   }
+}
+
+/** Whether a containerd has pods that run, each of which has a shim, and none of these can be seen. */
+function hasUnseenShims(
+  { name }: RuntimeExamination['facts'],
+  lists: RuntimeExamination['lastLists'],
+  shims: { readonly before: readonly Shim[]; readonly after: readonly Shim[] },
+): boolean {
+  if (name !== 'containerd' || shims.before.length + shims.after.length > 0) return false;
+  return lists?.sandboxes.some(({ ready }) => ready) === true;
 }
 
 const isOfCri = ({ namespace }: Shim): boolean => namespace === CRI_NAMESPACE;

@@ -46,8 +46,13 @@ export function listUnseen(facts: NodeFacts): Unseen[] {
     ...listUnseenAgents(facts),
   ];
   return rows.flatMap(([what, looked, isNeeded, isByDesign = false]) =>
-    looked.known ? [] : [{ what, why: looked.why, isNeeded, isByDesign }],
+    looked.known ? [] : [{ what, why: explain(looked.why), isNeeded, isByDesign }],
   );
+}
+
+/** What lacks a right lacks it for the same reason, whatever file it is. */
+function explain(why: string): string {
+  return /\b(EACCES|EPERM)\b/.test(why) ? 'permission denied: it takes root' : why;
 }
 
 /** A replay has the name of the runtime that was recorded, where somebody asked for it. */

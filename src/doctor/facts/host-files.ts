@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock } from '#base/time/clock.js';
 import { abortable } from '#base/async/abortable.js';
 import { startFairDeadline } from '#base/async/fair-deadline.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { linkAbort } from '#base/async/linked-abort.js';
 
 /** A file that takes longer to be read is on a disk that hangs. */
@@ -31,6 +32,13 @@ export class SilentFilesError extends Error {
     super(`no answer from the file system within ${forMs} ms`);
     this.forMs = forMs;
   }
+}
+
+/** Waits for a read, and rejects where it lacks a right; what else goes wrong with it says nothing. */
+export async function assertAllowed(read: Promise<unknown>): Promise<void> {
+  await read.catch((error: unknown) => {
+    if (['EACCES', 'EPERM'].includes(systemCodeOf(error))) throw error;
+  });
 }
 
 /** By path: since when it has not answered, in milliseconds of the clock that does not jump. */
@@ -100,9 +108,13 @@ export class HostFiles {
     }
   }
 
+  async readLink(path: string): Promise<string> {
+    return await this.#use(path, async (here) => readlink(here));
+  }
+
   /** Where a link leads, or undefined when it cannot be read. */
   async findLink(path: string): Promise<string | undefined> {
-    return await this.#use(path, async (here) => readlink(here)).catch(() => undefined);
+    return await this.readLink(path).catch(() => undefined);
   }
 
   async list(path: string): Promise<string[]> {

@@ -1,6 +1,6 @@
 import { findSocketInode, findTcpListeners, parseUnixSockets } from '#base/proc/net-tables.js';
 import { findSoftLimit } from '#base/proc/proc-text.js';
-import { type HostFiles } from '../facts/host-files.js';
+import { assertAllowed, type HostFiles } from '../facts/host-files.js';
 import { type SeenProcess } from '../facts/process-table.js';
 import { type Daemon, type DaemonFacts, type Spent } from './host-facts.js';
 import { ageOf, findCgroup, findFrozenCgroup, readState, readUptimeMs } from './process-state.js';
@@ -23,7 +23,10 @@ export interface DaemonAddresses {
   readonly kubeletPort: number | undefined;
 }
 
-/** Finds the daemons that listen at these addresses, and what they use up. */
+/**
+ * Finds the daemons that listen at these addresses, and what they use up. Rejects where there are some and their open files may
+ * not be read, so that nobody knows who listens.
+ */
 export async function readDaemons(
   files: HostFiles,
   processes: readonly SeenProcess[],
@@ -36,6 +39,8 @@ export async function readDaemons(
     kubeletPort === undefined
       ? undefined
       : await findListener(files, ofKubelet, await findTcpInodes(files, kubeletPort));
+  const unread = runtime ?? kubelet ?? ofRuntime[0] ?? ofKubelet[0];
+  if (unread !== undefined) await assertAllowed(files.list(`/proc/${unread.pid}/fd`));
   const configured = ofKubelet.length === 0 ? await findFirst(files, KUBELET_FILES) : undefined;
   const starting = runtime === undefined ? await findStarting(files, ofRuntime) : undefined;
   return {
