@@ -20,6 +20,7 @@ import { known, notKnown } from './looked.js';
 import { type RunningPlugin } from './facts/machine-facts.js';
 
 const WEB = { uid: 'uid-web', namespace: 'default', name: 'web' };
+const SANDBOX = 'b'.repeat(64);
 const DAY_MS = 24 * 3_600_000;
 const NOW = aNode().atMs;
 
@@ -74,7 +75,7 @@ const SHIM = {
   command: 'containerd-shim',
   state: 'T',
   waitsIn: '',
-  sandboxId: 's',
+  sandboxId: SANDBOX,
   pod: WEB,
   helpers: [],
 };
@@ -226,11 +227,11 @@ const CASES: readonly Case[] = [
   { when: 'a shim does not answer', node: working({ illShims: [{ ...SHIM, illness: 'silent', silentForMs: 5_000 }], illShimCount: 1 }), finds: 'ShimHangs', severity: 'critical', says: /does not answer/ },
   { when: 'a call of runc does not end', node: working({ calls: [{ ...CALL, forMs: 75_000 }], callCount: 1 }), finds: 'OciRuntimeHangs', severity: 'critical', says: /runc create of container app of pod default\/web has run for 1m15s/ },
   { when: 'runc is slow', node: working({ calls: ['a', 'b', 'c'].map((name) => ({ ...CALL, pod: { ...WEB, name }, forMs: 4_000 })), callCount: 3 }), finds: 'OciRuntimeSlow', severity: 'warning', says: /3 of the 3 calls seen/ },
-  { when: 'a shim is nobody’s', node: { machine: { shims: known({ count: 5, orphans: [{ pid: 44, command: 'containerd-shim', sandboxId: 'abc' }], orphanCount: 1, gone: [], goneCount: 0 }) } }, finds: 'OrphanShims', severity: 'warning', says: /pid 44/ },
-  { when: 'a shim is gone', node: { machine: { shims: known({ count: 5, orphans: [], orphanCount: 0, gone: [{ sandboxId: 'abc', pod: 'default/web' }], goneCount: 1 }) } }, finds: 'ShimsGone', severity: 'warning', says: /default\/web/ },
-  { when: 'shims are left without a runtime', node: { machine: { abandonedShims: known({ count: 12, shims: [{ pid: 44, command: 'containerd-shim', sandboxId: 'abc' }], addresses: ['/run/old.sock'] }) } }, finds: 'ShimsAbandoned', severity: 'warning', says: /12 shims run without .* pid 44 and 11 more[^]*nobody listens at \/run\/old\.sock/ },
-  { when: 'a network plugin hangs', node: plugged({ pid: 44, command: 'calico', operation: 'ADD', sandboxId: 'abc', pod: WEB, forMs: 90_000 }), finds: 'SandboxHangs', severity: 'warning', says: /default\/web has not been set up for 1m30s[^]*pid 44 calico: CNI ADD/ },
-  { when: 'a network plugin hangs for minutes', node: plugged({ pid: 44, command: 'calico', operation: 'DEL', sandboxId: 'abc', forMs: 200_000 }), finds: 'SandboxHangs', severity: 'critical', says: /a pod has not been taken down for 3m20s/ },
+  { when: 'a shim is nobody’s', node: { machine: { shims: known({ count: 5, orphans: [{ pid: 44, command: 'containerd-shim', sandboxId: SANDBOX, pod: WEB }], orphanCount: 1, gone: [], goneCount: 0 }) } }, finds: 'OrphanShims', severity: 'warning', says: /pid 44 \(pod default\/web\)/ },
+  { when: 'a shim is gone', node: { machine: { shims: known({ count: 5, orphans: [], orphanCount: 0, gone: [{ sandboxId: SANDBOX, pod: WEB }], goneCount: 1 }) } }, finds: 'ShimsGone', severity: 'warning', says: /default\/web/ },
+  { when: 'shims are left without a runtime', node: { machine: { abandonedShims: known({ count: 12, shims: [{ pid: 44, command: 'containerd-shim', sandboxId: SANDBOX }], addresses: ['/run/old.sock'] }) } }, finds: 'ShimsAbandoned', severity: 'warning', says: /12 shims run without .* pid 44 and 11 more[^]*nobody listens at \/run\/old\.sock/ },
+  { when: 'a network plugin hangs', node: plugged({ pid: 44, command: 'calico', operation: 'ADD', sandboxId: SANDBOX, pod: WEB, forMs: 90_000 }), finds: 'SandboxHangs', severity: 'warning', says: /default\/web has not been set up for 1m30s[^]*pid 44 calico: CNI ADD/ },
+  { when: 'a network plugin hangs for minutes', node: plugged({ pid: 44, command: 'calico', operation: 'DEL', sandboxId: SANDBOX, forMs: 200_000 }), finds: 'SandboxHangs', severity: 'critical', says: /a pod has not been taken down for 3m20s/ },
   { when: 'the agent waits for a sandbox', node: reported({ callsInFlight: [{ method: 'RunPodSandbox', operation: 'run_podsandbox', pod: WEB, startedAtMs: 1, ageMs: 65_000 }] }), finds: 'SandboxHangs', severity: 'warning', says: /default\/web has not been set up for 1m5s: its network \(CNI\) hangs/ },
   { when: 'a certificate has expired', node: certified(-3 * DAY_MS), finds: 'CertificateExpired', severity: 'critical', says: /expired 3 days ago/ },
   { when: 'a certificate expired two hours ago', node: certified(-2.5 * DAY_MS / 24), finds: 'CertificateExpired', severity: 'critical', says: /expired 2 hours ago/ },
@@ -245,7 +246,7 @@ const CASES: readonly Case[] = [
   { when: 'the kubelet’s calls are slow', node: measured({ operations: [{ operation: 'container_status', count: 90, errors: 2, p99Ms: 9_000, isRecent: true }] }), finds: 'KubeletCallsSlow', severity: 'warning', says: /container_status took 9s/ },
   { when: 'the agent is not healthy', node: reported({ health: { healthy: false, thresholdMs: 180_000, message: 'pleg was last seen active 3m5s ago; threshold is 3m0s' } }), finds: 'AgentUnhealthy', severity: 'critical', says: /3m5s/ },
   { when: 'a pod of the agent is stuck', node: reported({ stuckPods: [{ pod: WEB, state: 'hung', sinceMs: 1, forMs: 65_000, failures: 2 }], stuckPodCount: 1 }), finds: 'AgentPodStuck', severity: 'warning', says: /default\/web for 1m5s/ },
-  { when: 'a stuck pod of the agent has a call in flight', node: reported({ stuckPods: [{ pod: WEB, state: 'hung', sinceMs: 1, forMs: 65_000, failures: 2 }], stuckPodCount: 1, callsInFlight: [{ method: 'ContainerStatus', operation: 'container_status', pod: WEB, containerId: 'c1', startedAtMs: 1, ageMs: 42_000 }] }), finds: 'AgentPodStuck', severity: 'warning', says: /ContainerStatus hangs[^]*ContainerStatus of container c1: not answered for 42s/ },
+  { when: 'a stuck pod of the agent has a call in flight', node: reported({ stuckPods: [{ pod: WEB, state: 'hung', sinceMs: 1, forMs: 65_000, failures: 2 }], stuckPodCount: 1, callsInFlight: [{ method: 'ContainerStatus', operation: 'container_status', pod: WEB, containerId: 'c'.repeat(64), startedAtMs: 1, ageMs: 42_000 }] }), finds: 'AgentPodStuck', severity: 'warning', says: /ContainerStatus hangs[^]*ContainerStatus: not answered for 42s/ },
   { when: 'images are locked', node: operating(anOperation('Version'), anOperation('ListImages', { count: 1, hung: 1 })), finds: 'CallHangs', severity: 'critical', says: /ListImages is not answered while pods are listed/ },
   { when: 'a call of the agent hangs', node: reported({ callsInFlight: [{ method: 'ContainerStatus', operation: 'container_status', pod: WEB, startedAtMs: 1, ageMs: 42_000 }] }), finds: 'AgentCallHangs', severity: 'warning', says: /ContainerStatus of pod default\/web .* 42s/ },
   { when: 'a list of the agent hangs behind a long pull', node: reported({ callsInFlight: [{ method: 'PullImage', operation: 'pull_image', startedAtMs: 1, ageMs: 90_000 }, { method: 'ListContainers', operation: 'list_containers', startedAtMs: 1, ageMs: 42_000 }] }), finds: 'AgentCallHangs', severity: 'warning', says: /ListContainers of podloop’s agent .* 42s/ },
@@ -304,7 +305,7 @@ describe('diagnose', () => {
     ['ENDPOINT_NOT_FOUND', 'RuntimeSocketMissing'],
     ['CRI_UNAVAILABLE', 'RuntimeNotRunning'],
   ])('lists the shims of a runtime that is not there below it: %s', (code, finds) => {
-    const shims = [{ pid: 6, command: 'containerd-shim', sandboxId: 'abc' }];
+    const shims = [{ pid: 6, command: 'containerd-shim', sandboxId: SANDBOX }];
     const abandonedShims = known({ count: 24, shims, addresses: ['/run/c.sock'] });
     const findings = diagnose(aNode({ ...failed(code, 'gone'), machine: { abandonedShims } }));
     expect(findings).toMatchObject([{ code: finds, follows: [{ code: 'ShimsAbandoned' }] }]);
@@ -314,7 +315,7 @@ describe('diagnose', () => {
   it('blames a shim for a runtime that is starting and waits for it, and not for one that is gone', () => {
     const ill = { illShims: [{ ...SHIM, illness: 'stopped' as const }], illShimCount: 1 };
     const abandonedShims = known({
-      ...{ count: 2, shims: [{ pid: 6, command: 'containerd-shim', sandboxId: 'abc' }] },
+      ...{ count: 2, shims: [{ pid: 6, command: 'containerd-shim', sandboxId: SANDBOX }] },
       addresses: ['/run/c.sock'],
     });
     const away = (daemon: object) =>
@@ -368,6 +369,41 @@ describe('diagnose', () => {
     expect(remedy).not.toBe('');
   });
 
+  it.each(CASES)('shows no id beside the names of $finds when $when', ({ node }) => {
+    for (const { message, evidence } of diagnose(aNode(node)))
+      for (const line of [message, ...evidence]) expect(line).not.toMatch(/[0-9a-f]{13}|uid-/);
+  });
+
+  /** Words of a remedy that ends or restarts something, and those that say what this interrupts. */
+  const ENDS = /kill -9|kill the|end the shim|restart|\brmp?\b|umount|drain|-QUIT|ends? (?:the|its) /i;
+  const SAYS = /interrupt|go on|ends (?:it|them|these|the containers)|fails?\b|no other|is away for seconds/i;
+
+  it.each(CASES)('says what the remedy of $finds interrupts when $when', ({ node }) => {
+    for (const { remedy } of diagnose(aNode(node))) if (ENDS.test(remedy)) expect(remedy).toMatch(SAYS);
+  });
+
+  it('says who is at it and since when where that is known', () => {
+    const plugin = { pid: 44, command: 'calico', operation: 'ADD', sandboxId: SANDBOX, pod: WEB };
+    expect(diagnose(aNode(plugged({ ...plugin, forMs: 90_000 })))).toMatchObject([
+      {
+        ...{ pod: WEB, process: { pid: 44, command: 'calico' }, operation: 'CNI ADD' },
+        ...{ sinceMs: NOW - 90_000, ids: [`pid 44: sandbox ${SANDBOX}`] },
+      },
+    ]);
+    expect(diagnose(aNode(measured({}, [{ ...WAITING, reason: 'ErrImagePull' }])))).toMatchObject([
+      { code: 'PodsWait', sinceMs: NOW - 40_000 },
+    ]);
+    expect(diagnose(aNode(measured({ lastSeenAgoMs: 200_000 })))).toMatchObject([{ sinceMs: NOW - 200_000 }]);
+    const stuck = { pod: WEB, state: 'hung', sinceMs: 1, forMs: 65_000, failures: 2 } as const;
+    expect(diagnose(aNode(reported({ stuckPods: [stuck], stuckPodCount: 1 })))).toMatchObject([
+      { code: 'AgentPodStuck', sinceMs: NOW - 65_000 },
+    ]);
+    const task = { pid: 7, command: 'ls', pod: WEB, container: 'app', waitsIn: '' };
+    expect(diagnose(aNode(running({ blocked: [task], blockedCount: 1 })))).toMatchObject([
+      { code: 'TasksBlocked', process: { pid: 7, command: 'ls' } },
+    ]);
+  });
+
   it('has a case for every code', async () => {
     const { FINDING_CODES } = await import('./finding-codes.js');
     expect([...new Set(CASES.map(({ finds }) => finds))].sort()).toEqual(Object.keys(FINDING_CODES).sort());
@@ -398,7 +434,7 @@ describe('diagnose', () => {
   it('leaves alone what is busy and well', () => {
     const busy = [
       measured({ isEvented: true, lastSeenAgoMs: 310_000 }),
-      plugged({ pid: 44, command: 'calico', operation: 'ADD', sandboxId: 'abc', pod: WEB, forMs: 12_000 }),
+      plugged({ pid: 44, command: 'calico', operation: 'ADD', sandboxId: SANDBOX, pod: WEB, forMs: 12_000 }),
       measured({ thresholdMs: 600_000, lastSeenAgoMs: 310_000 }),
       {
         machine: {

@@ -6,6 +6,7 @@ import { aNode } from '#support/builders/node-facts-builder.js';
 import { SystemClock } from '#base/time/clock.js';
 import { exitCodeOf } from './diagnose.js';
 import { MachineExaminer } from './examine-machine.js';
+import { type ListedNode } from './facts/event-witness.js';
 import { HostFiles } from './facts/host-files.js';
 import { type MachineFacts } from './facts/machine-facts.js';
 import { notKnown } from './looked.js';
@@ -65,7 +66,11 @@ class ForbiddenFiles extends HostFiles {
   }
 }
 
-async function examine(Files: typeof HostFiles, name = 'containerd'): Promise<MachineFacts> {
+async function examine(
+  Files: typeof HostFiles,
+  name = 'containerd',
+  lists: ListedNode = LISTS,
+): Promise<MachineFacts> {
   const { signal } = new AbortController();
   const clock = new SystemClock();
   const machine = new MachineExaminer({
@@ -75,7 +80,7 @@ async function examine(Files: typeof HostFiles, name = 'containerd'): Promise<Ma
   await machine.begin();
   return await machine.end({
     facts: { ...aNode().runtime, name },
-    ...{ firstLists: LISTS, lastLists: LISTS, imageFilesystems: notKnown('not asked') },
+    ...{ firstLists: lists, lastLists: lists, imageFilesystems: notKnown('not asked') },
   });
 }
 
@@ -85,6 +90,23 @@ const judge = (machine: MachineFacts) => ({
 });
 
 describe('a machine', () => {
+  it('has shims that are nobody’s by the names of their pods', async () => {
+    await addShim();
+    const annotations = {
+      ...{ 'io.kubernetes.cri.sandbox-uid': 'uid-old', 'io.kubernetes.cri.sandbox-namespace': 'shop' },
+      'io.kubernetes.cri.sandbox-name': 'old',
+    };
+    await write(`tasks/${SANDBOX}/config.json`, JSON.stringify({ annotations }));
+    const { shims, abandonedShims } = await examine(HostFiles, 'containerd', {
+      sandboxes: [],
+      containers: [],
+    });
+    const shim = { pid: 20, sandboxId: SANDBOX, pod: { uid: 'uid-old', namespace: 'shop', name: 'old' } };
+    expect(shims).toMatchObject({ known: true, value: { orphanCount: 1, orphans: [shim] } });
+    // Nobody listens at the socket of its containerd.
+    expect(abandonedShims).toMatchObject({ known: true, value: { count: 1, shims: [shim] } });
+  });
+
   it('is judged where the processes of all are seen', async () => {
     await addShim();
     const { exitCode, unseen } = judge(await examine(HostFiles));

@@ -24,6 +24,7 @@ import {
 import { readKernelLog } from './host/kernel-log.js';
 import { OciCallSampler } from './host/oci-call-sampler.js';
 import { findCrioCallers, findOciCalls } from './host/oci-calls.js';
+import { nameByBundles } from './host/read-bundle.js';
 import { ProcessOwners } from './host/process-owners.js';
 import { readUptimeMs } from './host/process-state.js';
 import { type DaemonAddresses, readDaemons, sinceFirst } from './host/read-daemons.js';
@@ -193,19 +194,21 @@ export class MachineExaminer {
     const shims = { before: first.value.shims, after: second.value.shims };
     const socketPath = runtime.endpoint.replace(/^unix:\/\//, '');
     const own = await findSameSocket(files, socketPath, addressesOf([...shims.before, ...shims.after]));
+    const judged =
+      firstLists === undefined || lastLists === undefined
+        ? notKnown('the pods could not be listed')
+        : judgeShims(shims, { first: firstLists, last: lastLists }, own, await readUptimeMs(files));
+    const abandoned = judgeAbandoned(shims.before, shims.after, {
+      ...{ before: first.value.deadAddresses, after: second.value.deadAddresses },
+    });
     return {
       processes: await ask(async () =>
         summarizeProcesses(files, { before, after }, await findStillBlocked(files, blocked), owners),
       ),
-      shims:
-        firstLists === undefined || lastLists === undefined
-          ? notKnown('the pods could not be listed')
-          : judgeShims(shims, { first: firstLists, last: lastLists }, own, await readUptimeMs(files)),
-      abandonedShims: known(
-        judgeAbandoned(shims.before, shims.after, {
-          ...{ before: first.value.deadAddresses, after: second.value.deadAddresses },
-        }),
-      ),
+      shims: judged.known
+        ? known({ ...judged.value, orphans: await nameByBundles(files, judged.value.orphans) })
+        : judged,
+      abandonedShims: known({ ...abandoned, shims: await nameByBundles(files, abandoned.shims) }),
       plugins: await ask(() => findPlugins(files, before, after)),
       deadMounts: await this.#describeMounts(after, owners),
       failedFileSystems: await ask(() => findFailedFileSystems(files, owners)),

@@ -15,7 +15,7 @@ const MAX_NAMED = 10;
 /**
  * Counts what two lists show. Pure.
  *
- * Attempts go on counting when a node restarts and everything is made anew once: by themselves they are no sign that
+ * Attempts go on counting when a node restarts and everything is made again once: by themselves they are no sign that
  * something ends again and again.
  *
  * @param laterSandboxes of a list that was made later: what came and went meanwhile counts as recreated.

@@ -1,4 +1,3 @@
-import { formatPod } from '#kube/pod/pod-ref.js';
 import { type ListedNode } from './event-witness.js';
 import { ageOf } from '../host/process-state.js';
 import { type HostFiles } from './host-files.js';
@@ -103,7 +102,7 @@ export function judgeShims(
     count: after.length,
     orphans: orphans.slice(0, MAX_NAMED).map(({ pid, command, sandboxId }) => ({ pid, command, sandboxId })),
     orphanCount: orphans.length,
-    gone: gone.slice(0, MAX_NAMED).map(({ id, pod }) => ({ sandboxId: id, pod: formatPod(pod) })),
+    gone: gone.slice(0, MAX_NAMED).map(({ id, pod }) => ({ sandboxId: id, pod })),
     goneCount: gone.length,
   });
 }

@@ -123,14 +123,20 @@ export interface FsyncFacts {
   readonly maxMs: number;
 }
 
+/** A shim, and its pod by the bundle that it was started in. */
+export interface NamedShim extends NamedProcess {
+  readonly sandboxId: string;
+  readonly pod?: PodRef;
+}
+
 /** containerd's shims beside what the runtime lists. */
 export interface ShimFacts {
   readonly count: number;
   /** That run for sandboxes which the runtime does not know, at most ten, and how many there are. */
-  readonly orphans: readonly (NamedProcess & { readonly sandboxId: string })[];
+  readonly orphans: readonly NamedShim[];
   readonly orphanCount: number;
   /** Ready sandboxes without a shim, at most ten, and how many there are. */
-  readonly gone: readonly { readonly sandboxId: string; readonly pod: string }[];
+  readonly gone: readonly { readonly sandboxId: string; readonly pod: PodRef }[];
   readonly goneCount: number;
 }
 
@@ -138,7 +144,7 @@ export interface ShimFacts {
 export interface AbandonedShimFacts {
   readonly count: number;
   /** At most ten. */
-  readonly shims: readonly (NamedProcess & { readonly sandboxId: string })[];
+  readonly shims: readonly NamedShim[];
   readonly addresses: readonly string[];
 }
 

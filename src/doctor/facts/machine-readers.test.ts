@@ -289,7 +289,7 @@ describe('shims', () => {
     expect(
       factsOf(judgeShims({ before: [aShim('1')], after: [aShim('1')] }, lists, OWN, AN_HOUR_MS)),
     ).toMatchObject({
-      ...{ goneCount: 1, gone: [{ sandboxId: '2', pod: 'default/p2' }] },
+      ...{ goneCount: 1, gone: [{ sandboxId: '2', pod: { name: 'p2' } }] },
     });
     expect(factsOf(judgeShims({ before: [], after: [] }, lists, OWN, AN_HOUR_MS))).toMatchObject({
       ...{ count: 0, goneCount: 0 },

@@ -70,7 +70,7 @@ export interface PopulationFacts {
     readonly attempt: number;
     readonly made: number;
   }[];
-  /** Containers that were started anew lately in a sandbox that stayed, most often first, at most ten; and how many there are. */
+  /** Containers that were started again lately in a sandbox that stayed, most often first, at most ten; and how many there are. */
   readonly crashLoops: readonly {
     readonly pod: PodRef;
     readonly container: string;

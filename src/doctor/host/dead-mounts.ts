@@ -104,7 +104,7 @@ export async function describeDeadMounts(
   const described: DeadMount[] = [];
   for (const { mount, ...answer } of dead.slice(0, MAX_NAMED)) {
     const { path, fsType, source, device } = mount;
-    const servers = fsType.startsWith('fuse') ? await findFuseServers(files, processes, device) : [];
+    const servers = fsType.startsWith('fuse') ? await findFuseServers(files, processes, device, owners) : [];
     described.push({
       ...{ path, fsType, source, ...answer, pods: await findMountUsers(files, device, owners) },
       servers,
@@ -118,6 +118,7 @@ async function findFuseServers(
   files: HostFiles,
   processes: readonly SeenProcess[],
   device: string,
+  owners: ProcessOwners,
 ): Promise<MountServer[]> {
   const connection = device.split(':')[1]!;
   const servers: MountServer[] = [];
@@ -131,7 +132,7 @@ async function findFuseServers(
       const info = (await files.find(`/proc/${pid}/fdinfo/${name}`)) ?? '';
       const own = /^fuse_connection:\s*(\d+)$/m.exec(info)?.[1];
       if (own !== undefined && own !== connection) continue;
-      servers.push({ pid, command, isStopped: isStopped({ state }) });
+      servers.push({ pid, command, ...(await owners.find(pid)), isStopped: isStopped({ state }) });
       break;
     }
   }

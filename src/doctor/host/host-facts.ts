@@ -148,7 +148,7 @@ export interface FailedFileSystem {
 }
 
 /** A process that serves a mount. */
-export interface MountServer extends NamedProcess {
+export interface MountServer extends NamedProcess, ContainerOwner {
   readonly isStopped: boolean;
 }
 

@@ -1,4 +1,6 @@
 import { type HostFiles } from '../facts/host-files.js';
+import { type NamedShim } from '../facts/machine-facts.js';
+import { findBundle } from './ask-shim.js';
 import { type ContainerOwner } from './host-facts.js';
 
 /** Annotations that the CRI plugin of containerd, and CRI-O, write into the configuration of a container. */
@@ -16,6 +18,17 @@ const NAMES = {
 export async function readBundle(files: HostFiles, folder: string): Promise<ContainerOwner> {
   const text = await files.find(`${folder}/config.json`);
   return text === undefined ? {} : parseBundle(text);
+}
+
+/** The shims with their pods, by the bundles that they were started in. */
+export async function nameByBundles(files: HostFiles, shims: readonly NamedShim[]): Promise<NamedShim[]> {
+  return await Promise.all(
+    shims.map(async (shim) => {
+      const bundle = await findBundle(files, shim.pid);
+      const { pod } = bundle === undefined ? {} : await readBundle(files, bundle);
+      return pod === undefined ? shim : { ...shim, pod };
+    }),
+  );
 }
 
 /** Reads the annotations of an OCI configuration; empty when it is none, or of somebody else. */

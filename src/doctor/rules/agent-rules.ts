@@ -10,14 +10,14 @@ import { count, formatMs } from './words.js';
 const MAX_SINGLE = 3;
 
 /** What podloop's own agent says. A pod that this examination itself found hung is not reported twice. */
-export const agentRules: Rule = ({ agent, runtime }) => {
+export const agentRules: Rule = ({ agent, runtime, atMs }) => {
   const report = valueOf(agent);
   if (report === undefined) return [];
   const hung = new Set((valueOf(runtime.inspections)?.hung ?? []).map(({ pod }) => pod?.uid));
   return [
     ...judgeHealth(report),
-    ...judgeStuckPods(report, hung),
-    ...judgeCalls(report, hung),
+    ...judgeStuckPods(report, hung, atMs),
+    ...judgeCalls(report, hung, atMs),
     ...judgeRelists(report),
     ...judgeEvents(report),
     ...judgeCluster(report),
@@ -53,7 +53,7 @@ const CALLS = new Map([
   ['podsandbox_status', 'PodSandboxStatus'],
 ]);
 
-function judgeStuckPods(report: PlegReport, known: ReadonlySet<unknown>): Finding[] {
+function judgeStuckPods(report: PlegReport, known: ReadonlySet<unknown>, atMs: number): Finding[] {
   const { stuckPods, stuckPodCount, callsInFlight } = report;
   const others = stuckPods.filter(({ pod }) => !known.has(pod.uid));
   return others.slice(0, MAX_SINGLE).map(({ pod, state, forMs, failures, error = '' }) => {
@@ -62,24 +62,33 @@ function judgeStuckPods(report: PlegReport, known: ReadonlySet<unknown>): Findin
     const how = state === 'hung' ? 'hangs' : 'fails';
     return {
       ...{ code: 'AgentPodStuck', severity: 'warning', pod, ...(call === undefined ? {} : { call }) },
+      sinceMs: atMs - forMs,
       message: `podloop’s agent has not been able to inspect pod ${formatPod(pod)} for ${formatMs(forMs)}: ${call ?? 'it'} ${how}`,
       evidence: [
         `${count(failures, 'failed inspection')}; ${count(stuckPodCount, 'pod')} stuck in all`,
         ...inFlight.slice(0, MAX_SINGLE).map(describeInFlight),
         ...(error === '' ? [] : [error]),
       ],
+      ids: inFlight.slice(0, MAX_SINGLE).flatMap(({ containerId = '' }) => toId(containerId)),
       remedy:
         'All other pods go on. Look at the pod’s shim and volumes, and into the runtime’s log for its id.',
     };
   });
 }
 
-function describeInFlight({ method, containerId = '', ageMs }: ReportedCall): string {
-  const of = containerId === '' ? '' : ` of container ${containerId}`;
-  return `${method}${of}: not answered for ${formatMs(ageMs)}`;
+function describeInFlight({ method, ageMs }: ReportedCall): string {
+  return `${method}: not answered for ${formatMs(ageMs)}`;
 }
 
-function judgeCalls({ callsInFlight, stuckPods }: PlegReport, known: ReadonlySet<unknown>): Finding[] {
+function toId(containerId: string): string[] {
+  return containerId === '' ? [] : [`container ${containerId}`];
+}
+
+function judgeCalls(
+  { callsInFlight, stuckPods }: PlegReport,
+  known: ReadonlySet<unknown>,
+  atMs: number,
+): Finding[] {
   const named = new Set([...known, ...stuckPods.slice(0, MAX_SINGLE).map(({ pod }) => pod.uid)]);
   const oldest = callsInFlight.find(
     ({ method, ageMs, pod }) =>
@@ -92,10 +101,9 @@ function judgeCalls({ callsInFlight, stuckPods }: PlegReport, known: ReadonlySet
     {
       ...{ code: 'AgentCallHangs', severity: 'warning', call: method, ...(pod && { pod }) },
       message: `${method}${of} of podloop’s agent has not been answered for ${formatMs(ageMs)}`,
-      evidence: [
-        `${count(callsInFlight.length, 'call')} in flight`,
-        ...(containerId === '' ? [] : [`container ${containerId}`]),
-      ],
+      sinceMs: atMs - ageMs,
+      evidence: [`${count(callsInFlight.length, 'call')} in flight`],
+      ids: toId(containerId),
       remedy: 'See what the runtime waits for; podloop top pleg shows every call in flight.',
     },
   ];

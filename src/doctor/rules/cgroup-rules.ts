@@ -19,7 +19,7 @@ function judgeConflict(driver: string, conflict: string | undefined): Finding[] 
       message: `podloop’s agent is configured with the cgroup driver ${driver}, but the runtime uses the other one: no new pod starts`,
       evidence: [conflict],
       remedy:
-        'Start the agent without --cgroup-driver and without cgroupDriver in its KubeletConfiguration, so that it takes the runtime’s; or configure the runtime as the evidence says, and restart it.',
+        'Start the agent without --cgroup-driver and without cgroupDriver in its KubeletConfiguration, so that it takes the runtime’s; or configure the runtime as the evidence says, and restart it. Pods go on over both.',
     },
   ];
 }

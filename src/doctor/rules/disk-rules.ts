@@ -29,7 +29,7 @@ function toDiskHangs({ path, purpose, forMs }: SilentDisk): Finding {
     message: `the disk of ${path} (${purpose}) does not answer`,
     evidence: [`no answer to a question for its room within ${formatMs(forMs)}`],
     remedy:
-      'Whoever touches it hangs, too. See dmesg and smartctl, and, where it is a server’s, whether that is there; umount -f or -l releases who waits.',
+      'Whoever touches it hangs, too. See dmesg and smartctl, and, where it is a server’s, whether that is there; umount -f or -l releases who waits, and each call of the pods that have it fails then.',
   };
 }
 

@@ -19,11 +19,11 @@ const READING = [
 const CAUSE = 'What stands above and below in this report is the likely cause.';
 
 /** What a kubelet says of itself. */
-export const kubeletRules: Rule = ({ kubelet, machine }) => {
+export const kubeletRules: Rule = ({ kubelet, machine, atMs }) => {
   const [health, metrics] = [valueOf(kubelet.health), valueOf(kubelet.metrics)];
   return [
     ...(health === undefined ? [] : judgeHealth(health)),
-    ...(metrics === undefined ? [] : judgeMetrics(metrics, findBusy(machine))),
+    ...(metrics === undefined ? [] : judgeMetrics(metrics, findBusy(machine), atMs)),
   ];
 };
 
@@ -50,14 +50,15 @@ function patienceOf({ thresholdMs, isEvented }: KubeletMetrics): { thresholdMs: 
   };
 }
 
-function judgeMetrics(metrics: KubeletMetrics, busy: string | undefined): Finding[] {
+function judgeMetrics(metrics: KubeletMetrics, busy: string | undefined, atMs: number): Finding[] {
   const { url, lastSeenAgoMs = 0, relistP99Ms = 0, relists, isRecent, eventsDiscarded } = metrics;
   const findings: Finding[] = [];
   const { thresholdMs, lateMs } = patienceOf(metrics);
   if (lastSeenAgoMs >= lateMs) {
     findings.push({
       ...{ code: 'KubeletRelistStuck', severity: lastSeenAgoMs >= thresholdMs ? 'critical' : 'warning' },
-      message: `the kubelet has not looked at the pods for ${formatMs(lastSeenAgoMs)}: after ${formatMs(thresholdMs)} it says "PLEG is not healthy" and the node goes NotReady`,
+      sinceMs: atMs - lastSeenAgoMs,
+      message: `the kubelet has not relisted the pods for ${formatMs(lastSeenAgoMs)}: after ${formatMs(thresholdMs)} it says "PLEG is not healthy" and the node goes NotReady`,
       evidence: [`kubelet_pleg_last_seen_seconds at ${url}`],
       remedy: CAUSE,
     });

@@ -3,6 +3,7 @@ import { type Finding } from '../finding.js';
 import { type DeadMount } from '../host/host-facts.js';
 import { valueOf } from '../looked.js';
 import { type Rule } from './rule.js';
+import { describeOwner } from './shim-rules.js';
 import { formatMs, nameSome } from './words.js';
 
 const MAX_PODS = 10;
@@ -28,8 +29,8 @@ function toFinding(mount: DeadMount): Finding {
         : `statfs of ${path}: no answer within ${formatMs(silentForMs)}`,
       ...(source === '' ? [] : [`mounted from ${source}`]),
       ...servers.map(
-        ({ pid, command, isStopped }) =>
-          `pid ${pid} ${command} has /dev/fuse open${isStopped ? ', and is stopped (state T)' : ''}`,
+        (each) =>
+          `pid ${each.pid} ${each.command}${each.pod === undefined ? '' : ` of ${describeOwner(each)}`} has /dev/fuse open${each.isStopped ? ', and is stopped (state T)' : ''}`,
       ),
     ],
     remedy: remedyOf(mount, stopped?.pid),

@@ -21,8 +21,10 @@ export const podRules: Rule = ({ runtime }) => {
 
 const podOf = (calls: readonly MeasuredCall[]): PodRef => calls[0]!.pod!;
 
-function describe({ method, container, ms, error }: MeasuredCall): string {
+function describe({ method, container, ms, outcome, error }: MeasuredCall): string {
   const of = container === undefined ? '' : ` of container ${container}`;
+  // The words of a deadline are those of this program, with an id.
+  if (outcome === 'hung') return `${method}${of}: not answered within ${formatMs(ms)}`;
   return error === undefined ? `${method}${of}: ${formatMs(ms)}` : `${method}${of}: ${error}`;
 }
 
@@ -39,7 +41,7 @@ function findHung({ hung, asked, pods }: InspectionFacts): Finding[] {
           ...hung.slice(0, MAX_SINGLE).map((call) => `${formatPod(call.pod!)}: ${describe(call)}`),
         ],
         remedy:
-          'See what they have in common: a volume on a server that is gone (dmesg, cat /proc/PID/stack of tasks in state D), an image, a runtime class. Then restart the runtime; the pods go on.',
+          'See what they have in common: a volume on a server that is gone (dmesg, cat /proc/PID/stack of tasks in state D), an image, a runtime class. Then restart the runtime, over which pods go on.',
       },
     ];
   }
@@ -50,8 +52,9 @@ function findHung({ hung, asked, pods }: InspectionFacts): Finding[] {
     return {
       ...{ code: 'PodHung', severity: 'critical', call: method, pod },
       message: `the runtime does not answer for pod ${formatPod(pod)}: ${method}${of} hangs (for ${formatMs(ms)}, when it was given up)`,
-      evidence: [...calls.map(describe), `pod uid ${pod.uid}`],
-      remedy: `A kubelet waits for this pod with all others. Find its shim (ps axww | grep the id of its sandbox, which crictl pods --name ${pod.name} shows) and what that waits for, often a volume on a server that is gone; end the shim, or force the pod’s deletion.`,
+      evidence: calls.map(describe),
+      ids: [`pod uid ${pod.uid}`],
+      remedy: `A kubelet waits for this pod with all others. Find its shim (ps axww | grep the id of its sandbox, which crictl pods --name ${pod.name} shows) and what that waits for, often a volume on a server that is gone. To end the shim, or to force the pod’s deletion, ends the containers of this pod and no others.`,
     };
   });
 }
@@ -66,7 +69,7 @@ function findFailing({ failing }: InspectionFacts): Finding[] {
       message: `the runtime cannot tell the status of ${nameSome(names, byPod.length)}: nobody learns what happens there`,
       evidence: failing.slice(0, MAX_NAMED).map((call) => `${formatPod(call.pod!)}: ${describe(call)}`),
       remedy:
-        'The runtime’s log has the reason. A container that is broken for good is removed with crictl rm -f, its pod with crictl rmp -f.',
+        'The runtime’s log has the reason. A container that is broken for good is removed with crictl rm -f, its pod with crictl rmp -f: that ends them, and the kubelet makes them again.',
     },
   ];
 }

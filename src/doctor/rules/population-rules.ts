@@ -56,7 +56,7 @@ function findDead({
       message: `${exited} dead containers have not been removed, and every list carries them`,
       evidence: [`${exited} of ${containers} containers have exited`],
       remedy:
-        'See that the kubelet collects them (maximum-dead-containers-per-container, --minimum-container-ttl-duration); meanwhile crictl rm those of pods that are gone.',
+        'See that the kubelet collects them (maximum-dead-containers-per-container, --minimum-container-ttl-duration); meanwhile crictl rm those of pods that are gone, which interrupts nothing.',
     });
   }
   if (sandboxesNotReady >= LIMITS.deadSandboxes) {
@@ -65,7 +65,7 @@ function findDead({
       message: `${sandboxesNotReady} sandboxes that are not ready have not been removed`,
       evidence: [`${sandboxesNotReady} of ${sandboxes} sandboxes are NotReady`],
       remedy:
-        'Remove them: crictl rmp of what crictl pods --state NotReady -q lists; and see why nobody does.',
+        'Remove them, which interrupts no pod that runs: crictl rmp of what crictl pods --state NotReady -q lists; and see why nobody does.',
     });
   }
   return findings;
@@ -78,7 +78,7 @@ function findStorms({ sandboxStorms, crashLoops, crashLoopCount }: PopulationFac
     const names = sandboxStorms.map(({ pod }) => formatPod(pod));
     findings.push({
       ...{ code: 'SandboxStorm', severity: 'warning', pod: worst.pod, call: 'RunPodSandbox' },
-      message: `the sandbox of ${nameSome(names)} is made anew again and again`,
+      message: `the sandbox of ${nameSome(names)} is made again and again`,
       evidence: sandboxStorms.map(
         ({ pod, attempt, made }) =>
           `${formatPod(pod)}: attempt ${attempt}; ${made} sandboxes were made within ten minutes`,

@@ -1,8 +1,8 @@
 import { formatPod, type PodRef } from '#kube/pod/pod-ref.js';
 import { type Finding } from '../finding.js';
-import { type ContainerOwner } from '../host/host-facts.js';
+import { type ContainerOwner, type NamedProcess } from '../host/host-facts.js';
 import { valueOf } from '../looked.js';
-import { type MachineFacts, type ProcessFacts } from '../facts/machine-facts.js';
+import { type MachineFacts, type NamedShim, type ProcessFacts } from '../facts/machine-facts.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
 import { describeOwner } from './shim-rules.js';
@@ -33,7 +33,7 @@ function findBlocked({ blocked, blockedCount }: ProcessFacts): Finding[] {
   const names = blocked.map((task) => `${task.command} (${task.thread ?? task.pid}${ofOwner(task)})`);
   return [
     {
-      ...{ code: 'TasksBlocked', severity: 'warning' },
+      ...{ code: 'TasksBlocked', severity: 'warning', ...firstOf(blocked) },
       ...(pods.length === 0 ? {} : { pod: pods[0]!, pods }),
       message: `${count(blockedCount, 'task')} hang in the kernel: ${nameSome(names, blockedCount)}`,
       evidence: blocked.map(
@@ -41,9 +41,13 @@ function findBlocked({ blocked, blockedCount }: ProcessFacts): Finding[] {
           `pid ${task.pid}${task.thread === undefined ? '' : ` thread ${task.thread}`} ${task.command}${ofOwner(task)}: state D, and it has not run between two scans${task.waitsIn === '' || task.waitsIn === '0' ? '' : `, in ${task.waitsIn}`}`,
       ),
       remedy:
-        'They wait for a disk or for a server whose files are mounted: cat /proc/PID/stack, dmesg, mount -t nfs. A dead mount is released with umount -f or -l.',
+        'They wait for a disk or for a server whose files are mounted: cat /proc/PID/stack, dmesg, mount -t nfs. A dead mount is released with umount -f or -l, which fails the calls of the pods that have it.',
     },
   ];
+}
+
+function firstOf([first]: readonly NamedProcess[]): Pick<Finding, 'process'> {
+  return first === undefined ? {} : { process: { pid: first.pid, command: first.command } };
 }
 
 /** ` of container app of pod default/web`; empty for a process of the machine. */
@@ -59,13 +63,13 @@ function findZombies({ zombies, zombieParents }: ProcessFacts): Finding[] {
   const { pod, container } = zombieParents[0] ?? {};
   return [
     {
-      ...{ code: 'Zombies', severity: 'warning' },
+      ...{ code: 'Zombies', severity: 'warning', ...firstOf(zombieParents) },
       ...(pod === undefined ? {} : { pod }),
       ...(container === undefined ? {} : { container }),
       message: `${zombies} processes are dead and nobody collects them: ${nameSome(names)}`,
       evidence: [`${zombies} in state Z`, ...names],
       remedy:
-        'Restarting the parents that are named, each with its container, clears them; for good, let an init collect them (shareProcessNamespace, tini).',
+        'Restarting the parents that are named clears them, and interrupts the container of each; for good, let an init collect them (shareProcessNamespace, tini).',
     },
   ];
 }
@@ -90,21 +94,34 @@ function findNoPids({ processes, threads, pidMax, threadsMax }: ProcessFacts): F
 function judgeAbandoned(machine: MachineFacts): Finding[] {
   const abandoned = valueOf(machine.abandonedShims);
   if (abandoned === undefined || abandoned.count === 0) return [];
-  const names = abandoned.shims.map(({ pid }) => String(pid));
+  const names = abandoned.shims.map((shim) => `${shim.pid}${ofPod(shim)}`);
   return [
     {
-      ...{ code: 'ShimsAbandoned', severity: 'warning' },
+      ...{ code: 'ShimsAbandoned', severity: 'warning', ...podsOf(abandoned.shims) },
       message: `${count(abandoned.count, 'shim')} run without the containerd that they belong to: pid ${nameSome(names, abandoned.count)}`,
       evidence: [
         ...abandoned.addresses.map((address) => `nobody listens at ${address}`),
-        ...abandoned.shims.map(
-          ({ pid, command, sandboxId }) => `pid ${pid} ${command}, sandbox ${sandboxId}`,
-        ),
+        ...abandoned.shims.map(describeShim),
       ],
+      ids: abandoned.shims.map(({ pid, sandboxId }) => `pid ${pid}: sandbox ${sandboxId}`),
       remedy:
-        'Their pods go on, and nobody sees them or can stop them. Start that containerd again; if it is gone for good, end the shims’ children, then the shims.',
+        'Their pods go on, and nobody sees them or can stop them. Start that containerd again, which interrupts nothing. If it is gone for good, end the shims’ children, then the shims: that ends these pods.',
     },
   ];
+}
+
+/** ` (pod default/web)`; empty where nobody knows. */
+function ofPod({ pod }: NamedShim): string {
+  return pod === undefined ? '' : ` (pod ${formatPod(pod)})`;
+}
+
+function describeShim(shim: NamedShim): string {
+  return `pid ${shim.pid} ${shim.command}${ofPod(shim)}`;
+}
+
+function podsOf(items: readonly { readonly pod?: PodRef }[]): Pick<Finding, 'pod' | 'pods'> {
+  const pods = items.flatMap(({ pod }) => pod ?? []);
+  return pods[0] === undefined ? {} : { pod: pods[0], pods };
 }
 
 function judgeShims(machine: MachineFacts): Finding[] {
@@ -113,25 +130,29 @@ function judgeShims(machine: MachineFacts): Finding[] {
   const { orphans, orphanCount, gone, goneCount } = shims;
   const findings: Finding[] = [];
   if (orphanCount > 0) {
-    const names = orphans.map(({ pid, sandboxId }) => `${pid} (of ${sandboxId.slice(0, 13)})`);
+    const names = orphans.map((shim) => `${shim.pid}${ofPod(shim)}`);
+    const [{ pid, command }] = orphans as [NamedShim];
     findings.push({
-      ...{ code: 'OrphanShims', severity: 'warning', call: 'ListPodSandbox' },
+      ...{ code: 'OrphanShims', severity: 'warning', call: 'ListPodSandbox', process: { pid, command } },
+      ...podsOf(orphans),
       message: `${count(orphanCount, 'shim')} run for pods that the runtime does not know: pid ${nameSome(names, orphanCount)}`,
-      evidence: orphans.map(({ pid, command, sandboxId }) => `pid ${pid} ${command}, sandbox ${sandboxId}`),
+      evidence: orphans.map(describeShim),
+      ids: orphans.map((shim) => `pid ${shim.pid}: sandbox ${shim.sandboxId}`),
       remedy:
-        'Their containers still run and hold ports and volumes, and nobody sees them. End them: kill the shim’s children, then the shim.',
+        'Their containers still run and hold ports and volumes, and nobody sees them. See that nobody needs them; then kill the shim’s children, then the shim, which ends these containers and no others.',
     });
   }
   if (goneCount > 0) {
     findings.push({
-      ...{ code: 'ShimsGone', severity: 'warning', call: 'PodSandboxStatus' },
+      ...{ code: 'ShimsGone', severity: 'warning', call: 'PodSandboxStatus', ...podsOf(gone) },
       message: `${count(goneCount, 'pod')} listed as ready without a shim that runs: ${nameSome(
-        gone.map(({ pod }) => pod),
+        gone.map(({ pod }) => formatPod(pod)),
         goneCount,
       )}`,
-      evidence: gone.map(({ pod, sandboxId }) => `${pod}: sandbox ${sandboxId}`),
+      evidence: gone.map(({ pod }) => `${formatPod(pod)}: Ready in both lists, and no process is its shim`),
+      ids: gone.map(({ pod, sandboxId }) => `${formatPod(pod)}: sandbox ${sandboxId}`),
       remedy:
-        'The runtime believes in pods that are dead, and calls about them may hang. Remove them: crictl rmp -f; if that hangs, restart the runtime.',
+        'The runtime believes in pods that are dead, and calls about them may hang. Remove them: crictl rmp -f, after which the kubelet makes them again and which interrupts no other; if that hangs, restart the runtime, over which the others go on.',
     });
   }
   return findings;

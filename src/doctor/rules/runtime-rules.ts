@@ -115,7 +115,7 @@ function findLargeLists({ lists }: RuntimeFacts): Finding[] {
           ),
         ],
         remedy:
-          'Remove dead containers and sandboxes (crictl rm, crictl rmp), see why nobody collects them, and make the labels and annotations of the largest pods smaller.',
+          'Remove dead containers and sandboxes (crictl rm, crictl rmp), which interrupts no pod that runs, see why nobody collects them, and make the labels and annotations of the largest pods smaller.',
       },
     ];
   });
@@ -132,7 +132,7 @@ function findSlowness(runtime: RuntimeFacts): Finding[] {
         severity: version.p50Ms >= LIMITS.versionVerySlowMs || series.isTooLong ? 'critical' : 'warning',
         message: `the runtime answers every call slowly: even Version takes ${formatMs(version.p50Ms)}`,
         remedy:
-          'See what it waits for: the CPU (top), its disk (iostat -x), its memory limit. If none of these, have it write down what it does (kill -USR1) and restart it.',
+          'See what it waits for: the CPU (top), its disk (iostat -x), its memory limit. If none of these, have it write down what it does (kill -USR1) and restart it, over which pods go on.',
       },
     ];
   }

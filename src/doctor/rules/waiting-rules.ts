@@ -26,6 +26,7 @@ export const waitingRules: Rule = ({ kubelet, atMs }) => {
     ...findWaiting(
       late.filter((pod) => !isOfNode(pod) && isStuck(pod, volumesMissing)),
       volumesMissing,
+      atMs,
     ),
   ];
 };
@@ -73,7 +74,7 @@ function findFailing(pods: readonly WaitingPod[], metrics: KubeletMetrics, atMs:
   ];
 }
 
-function findWaiting(pods: readonly WaitingPod[], volumesMissing: number): Finding[] {
+function findWaiting(pods: readonly WaitingPod[], volumesMissing: number, atMs: number): Finding[] {
   const [first] = pods;
   if (first === undefined) return [];
   const names = pods.slice(0, MAX_PODS).map(({ pod, reason }) => `${formatPod(pod)} (${reason})`);
@@ -87,6 +88,7 @@ function findWaiting(pods: readonly WaitingPod[], volumesMissing: number): Findi
     {
       // The node is well: something is wrong with these pods.
       ...{ code: 'PodsWait', severity: 'info', pod: first.pod, pods: pods.map(({ pod }) => pod) },
+      sinceMs: atMs - Math.max(...pods.map(({ forMs }) => forMs)),
       message: `${pods.length === 1 ? '1 pod does' : `${pods.length} pods do`} not run, for reasons of their own: ${nameSome(names, pods.length)}`,
       evidence: pods
         .slice(0, MAX_PODS)
