@@ -62,7 +62,8 @@ export interface HostFilesOptions {
  */
 export class HostFiles {
   readonly root: string;
-  readonly #clock: Clock;
+  /** The clock of all deadlines. */
+  readonly clock: Clock;
   readonly #signal: AbortSignal;
   readonly #silentPaths: SilentPaths;
   #instantReads = 0;
@@ -70,7 +71,7 @@ export class HostFiles {
   constructor(options: HostFilesOptions) {
     this.#silentPaths = options.silentPaths ?? new Map<string, number>();
     this.root = options.root;
-    this.#clock = options.clock;
+    this.clock = options.clock;
     this.#signal = options.signal;
     // Dozens of files are read at once, and each waits for it.
     setMaxListeners(0, options.signal);
@@ -132,9 +133,9 @@ export class HostFiles {
 
   async #use<T>(path: string, operation: (here: string) => Promise<T>): Promise<T> {
     const sinceMs = this.#silentPaths.get(path);
-    if (sinceMs !== undefined) throw new SilentFilesError(this.#clock.monotonicMs() - sinceMs);
+    if (sinceMs !== undefined) throw new SilentFilesError(this.clock.monotonicMs() - sinceMs);
     if (!this.hasThread()) throw this.#toNoThread();
-    const startedMs = this.#clock.monotonicMs();
+    const startedMs = this.clock.monotonicMs();
     const pending = this.locate(path).then(operation);
     try {
       return await this.within(pending);
@@ -169,7 +170,7 @@ export class HostFiles {
   async within<T>(operation: Promise<T>, limitMs = READ_LIMIT_MS): Promise<T> {
     const late = linkAbort(this.#signal);
     const deadline = startFairDeadline({
-      clock: this.#clock,
+      clock: this.clock,
       deadlineMs: limitMs,
       onExpired: () => late.abort(new SilentFilesError(limitMs)),
     });

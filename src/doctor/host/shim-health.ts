@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { forEachAtOnce } from '#base/async/for-each-at-once.js';
+import { CallPlaces } from '../facts/call-places.js';
 import { type Shim } from '../facts/find-shims.js';
 import { type HostFiles } from '../facts/host-files.js';
 import { type SeenProcess } from '../facts/process-table.js';
@@ -9,8 +9,9 @@ import { type ContainerOwner, type IllShim, MAX_NAMED } from './host-facts.js';
 import { ageOf, findFrozenCgroup, isInContainer, isStopped, readState } from './process-state.js';
 import { parseBundle, parseSandboxId, readBundle } from './read-bundle.js';
 
-/** Questions that are under way at once. */
+/** Shims that are asked at once, and after how long one that does not answer gives its place to another one. */
 const AT_ONCE = 16;
+const PLACE_LIMIT_MS = 250;
 /** A call of runc that has run for longer is late. */
 const CALL_LATE_MS = 10_000;
 /** Of a pod of an API server, or of a file; systemd's names have underscores. */
@@ -30,7 +31,7 @@ interface ShimReply {
 /** How each shim took the questions, by its pid. */
 export type ShimReplies = ReadonlyMap<number, ShimReply>;
 
-/** Asks every shim at its socket for its sandbox and each container, several at once. */
+/** Asks every shim at its socket for its sandbox and each container, several at once; those that are silent hold up no other. */
 export async function askShims(files: HostFiles, shims: readonly Shim[]): Promise<ShimReplies> {
   const replies = new Map<number, ShimReply>();
   const bundles = new Map<number, string>();
@@ -43,7 +44,7 @@ export async function askShims(files: HostFiles, shims: readonly Shim[]): Promis
     new Set([...bundles.values()].map((bundle) => dirname(bundle))),
   );
   const asked = shims.filter(({ pid }) => bundles.has(pid));
-  await forEachAtOnce(asked, AT_ONCE, async ({ pid, sandboxId }) => {
+  const askOne = async ({ pid, sandboxId }: Shim): Promise<void> => {
     const bundle = bundles.get(pid)!;
     let reply: ShimReply = await askShim(files, bundle, sandboxId);
     for (const { id, owner } of containers.get(sandboxId) ?? []) {
@@ -52,7 +53,13 @@ export async function askShims(files: HostFiles, shims: readonly Shim[]): Promis
       if (ofContainer.answer === 'silent') reply = { ...ofContainer, owner };
     }
     replies.set(pid, reply);
+  };
+  const places = new CallPlaces({
+    ...{ clock: files.clock, atOnce: AT_ONCE, placeLimitMs: PLACE_LIMIT_MS, mostOutside: MAX_ASKED },
   });
+  // What rejects was aborted, and so is whoever waits for this.
+  for (const shim of asked) await places.send(() => askOne(shim).catch(() => undefined));
+  await places.drain();
   return replies;
 }
 

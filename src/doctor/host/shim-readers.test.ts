@@ -384,6 +384,27 @@ describe('the question to a shim', () => {
     ]);
   });
 
+  it('has its deadline for all together, however many are silent', async () => {
+    const clock = new FakeClock();
+    files = new HostFiles({ root, clock, signal: new AbortController().signal });
+    let requests = 0;
+    await listen(() => requests++);
+    await write(`tasks/${SANDBOX}/address`, 'unix:///s/shim');
+    const shims = Array.from({ length: 100 }, (_, at) => ({ ...SHIM, pid: 100 + at }));
+    for (const { pid } of shims) {
+      await addProcess(pid, 'containerd-shim');
+      await symlink(`/tasks/${SANDBOX}`, join(root, `proc/${pid}/cwd`));
+    }
+    const replies = askShims(files, shims);
+    for (let asked = 16; asked < 100 + 16; asked += 16) {
+      await expect.poll(() => requests).toBe(Math.min(asked, 100));
+      await clock.advance(250);
+    }
+    // All of them have been asked within two seconds, and have had their ten.
+    await clock.advance(10_000);
+    expect([...(await replies).values()].map(({ answer }) => answer)).toEqual(shims.map(() => 'silent'));
+  });
+
   it('is not asked where nobody knows the socket, and nobody listens at one that is gone', async () => {
     await listen((socket) => socket.destroy());
     expect(await askShim(files, '/nowhere', SANDBOX)).toMatchObject({ answer: 'unknown' });

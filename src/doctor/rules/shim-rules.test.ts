@@ -53,6 +53,20 @@ describe('calls of runc', () => {
     },
   );
 
+  it('that hang for many pods at once are one finding', () => {
+    const calls = ['a', 'b', 'c', 'd'].map((name, at) =>
+      aCall({ pid: 30 + at, forMs: 70_000 - at, pod: podOf(name) }),
+    );
+    const [finding, ...others] = diagnoseWork([...calls, aCall({ pid: 40, operation: 'kill' })]);
+    expect(others).toMatchObject([{ code: 'OciRuntimeHangs', operation: 'runc kill' }]);
+    expect(finding).toMatchObject({
+      ...{ code: 'OciRuntimeHangs', severity: 'critical', operation: 'runc create' },
+      ...{ pods: calls.map(({ pod }) => pod), sinceMs: aNode().atMs - 70_000 },
+    });
+    expect(finding!.message).toMatch(/^4 calls of runc create have run for up to 1m10s \(default\/a, /);
+    expect(finding!.remedy).toContain('fails the start of this container alone');
+  });
+
   it('that are on their way are nobody’s fault', () => {
     for (const forMs of [0, 30, 1_500, 9_900]) expect(diagnoseWork([aCall({ forMs })])).toEqual([]);
   });
@@ -170,6 +184,26 @@ describe('shims', () => {
       expect.stringContaining('below it pid 33 sleep, in no container'),
     );
     expect(finding!.remedy).toMatch(/fails this call alone, and the runtime tries again: kill -9 33\./);
+  });
+
+  it.each<[IllShim['illness'], string, RegExp]>([
+    ['stopped', 'ShimStopped', /kill -CONT 20 21 22 23 and the others, which interrupts nothing/],
+    ['frozen', 'ShimStopped', /^Thaw it, which interrupts nothing: echo THAWED > \/ice/],
+    ['blocked', 'ShimHangs', /\/proc\/20\/stack/],
+    ['silent', 'ShimHangs', /ends the containers of its pod/],
+  ])('that are many and %s alike are one finding with all their pods', (illness, code, remedy) => {
+    const shims = ['a', 'b', 'c', 'd'].map((name, at) =>
+      aShim({ ...{ pid: 20 + at, illness, cgroup: '/ice', pod: podOf(name) } }),
+    );
+    const rest = { calls: [], callCount: 0, endedCalls: [], endedCallCount: 0, asked: 100 };
+    const work = { ...rest, illShims: shims, illShimCount: 90 };
+    const [finding, ...others] = diagnose(aNode({ machine: { runtimeWork: known(work) } }));
+    expect(others).toEqual([]);
+    expect(finding).toMatchObject({ code, pods: shims.map(({ pod }) => pod), process: { pid: 20 } });
+    expect(finding!.message).toMatch(
+      /^90 shims .*default\/a, default\/b, default\/c, default\/d and 86 more/,
+    );
+    expect(finding!.remedy).toMatch(remedy);
   });
 
   it('are the cause of calls below them, of their pod’s calls and of lists that hang', () => {

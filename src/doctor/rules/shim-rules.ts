@@ -9,12 +9,15 @@ import {
   type ProcessState,
   type RuntimeWork,
 } from '../host/host-facts.js';
+import { groupBy } from '../group-by.js';
 import { valueOf } from '../looked.js';
 import { LIMITS } from './limits.js';
 import { findBusy } from './pressure-rules.js';
 import { type Rule } from './rule.js';
 import { count, formatMs, howToThaw, nameSome } from './words.js';
 
+/** Maximum of shims or calls that are ill alike to report one by one: more have one cause. */
+const MAX_SINGLE = 3;
 const ENDING =
   'To end the shim (kill -9) ends the containers of this pod, which the kubelet then starts again; no other pod notices. Do that before any restart of containerd, which waits for the shim as well.';
 
@@ -29,9 +32,17 @@ export const shimRules: Rule = ({ machine, atMs }) => {
   const ill = work.illShims.filter(
     (shim) => shim.illness !== 'silent' || !isExplained(shim, work, ofHungCalls),
   );
+  const hung = late.filter((call) => !isOfIllShim(call, ill));
+  const byIllness = [...groupBy(ill, ({ illness, cgroup = '' }) => `${illness} ${cgroup}`).values()];
+  // Where all are ill alike those that are not named here are so, too.
+  const more = byIllness.length === 1 && ill.length === work.illShims.length ? work.illShimCount : 0;
   return [
-    ...ill.map((shim) => toIllShim(shim)),
-    ...late.filter((call) => !isOfIllShim(call, ill)).map((call) => toHungCall(call, atMs)),
+    ...byIllness.flatMap((alike) =>
+      alike.length > MAX_SINGLE ? [toIllShims(alike, Math.max(more, alike.length))] : alike.map(toIllShim),
+    ),
+    ...[...groupBy(hung, ({ operation }) => operation).values()].flatMap((alike) =>
+      alike.length > MAX_SINGLE ? [toHungCalls(alike, atMs)] : alike.map((call) => toHungCall(call, atMs)),
+    ),
     ...findSlowCalls(work, findBusy(machine), (call) => !isLate(call, endsLate)),
   ];
 };
@@ -98,6 +109,40 @@ function toIllShim(shim: IllShim): Finding {
   };
 }
 
+const ALIKE = {
+  stopped: 'are stopped by a signal',
+  frozen: 'are frozen with their cgroup',
+  blocked: 'hang in the kernel',
+  silent: 'do not answer',
+} as const;
+
+/** Many shims that are ill alike. @param count how many there are, of which some are given */
+function toIllShims(alike: readonly IllShim[], count: number): Finding {
+  const [{ pid, command, illness, cgroup = 'its cgroup' }] = alike as [IllShim];
+  const pids = alike.map((shim) => shim.pid).join(' ');
+  const remedies = {
+    stopped: `Let them go on: kill -CONT ${pids}${count > alike.length ? ' and the others' : ''}, which interrupts nothing. See who stopped them all.`,
+    frozen: howToThaw(cgroup),
+    blocked: `See what they wait for: cat /proc/${pid}/stack, dmesg, a disk or a server that their pods share. None can be ended before that answers; a dead mount is released with umount -f, which fails the calls of the pods that have it.`,
+    silent: `See what they have in common: the disk below the runtime’s state, its logs, memory. kill -USR1 ${pid} has one write down what it does, which interrupts nothing. To end a shim (kill -9) ends the containers of its pod, which the kubelet then starts again.`,
+  };
+  return {
+    ...{ code: CODES[illness], severity: 'critical', process: { pid, command }, operation: 'shim' },
+    ...podsOf(alike),
+    message: `${count} shims ${ALIKE[illness]} (${nameSome(alike.map(nameOwner), count)}): exec, kill and the deletion of these pods hang, and in the end the runtime’s lists`,
+    evidence: alike.map(
+      (shim) => `pid ${shim.pid} ${shim.command} of ${describeOwner(shim)}: ${describeState(shim)}`,
+    ),
+    ids: alike.map((shim) => `pid ${shim.pid}: sandbox ${shim.sandboxId}`),
+    remedy: remedies[illness],
+  };
+}
+
+function podsOf(owners: readonly ContainerOwner[]): Pick<Finding, 'pod' | 'pods'> {
+  const pods = owners.flatMap(({ pod }) => pod ?? []);
+  return pods[0] === undefined ? {} : { pod: pods[0], pods };
+}
+
 function describeHelper(helper: IllShim['helpers'][number]): string {
   return `below it pid ${helper.pid} ${helper.command}, in no container: ${describeState(helper)}`;
 }
@@ -144,6 +189,24 @@ function toHungCall(call: OciCall, atMs: number): Finding {
     ],
     ids: [`container ${containerId}`],
     remedy: `See what it waits for: cat /proc/${last.pid}/stack and /proc/${last.pid}/wchan, the pod’s volumes, systemd and D-Bus (systemctl is-system-running). ${REMEDIES[operation] ?? REMEDY} (kill -9 ${pid}).`,
+  };
+}
+
+/** Calls of one operation that hang for many pods, the oldest first. */
+function toHungCalls(alike: readonly OciCall[], atMs: number): Finding {
+  const [{ pid, command, operation, forMs, waitsFor, caller }] = alike as [OciCall];
+  const names = [...new Set(alike.map(nameOwner))];
+  const last = waitsFor?.pid ?? pid;
+  return {
+    ...{ code: 'OciRuntimeHangs', severity: forMs >= LIMITS.ociCallVeryLateMs ? 'critical' : 'warning' },
+    ...{ ...podsOf(alike), operation: `runc ${operation}`, process: { pid, command }, sinceMs: atMs - forMs },
+    message: `${alike.length} calls of runc ${operation} have run for up to ${formatMs(forMs)} (${nameSome(names.slice(0, MAX_NAMED), names.length)}): ${caller ?? 'their shims'} wait${caller === undefined ? '' : 's'} for them`,
+    evidence: alike.map(
+      (call) =>
+        `pid ${call.pid} runc ${call.operation} of ${describeOwner(call)}: ${formatMs(call.forMs)}, ${describeState(call.waitsFor ?? call)}`,
+    ),
+    ids: alike.map((call) => `pid ${call.pid}: container ${call.containerId}`),
+    remedy: `See what they all wait for: cat /proc/${last}/stack and /proc/${last}/wchan, systemd and D-Bus (systemctl is-system-running), the disk of the runtime. ${REMEDIES[operation] ?? REMEDY} (kill -9 ${pid}, and so each).`,
   };
 }
 
