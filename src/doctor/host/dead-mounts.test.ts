@@ -158,6 +158,28 @@ describe('the owner of a process', () => {
   });
 });
 
+describe('the owner of a process on CRI-O', () => {
+  it('is the container in its cgroup, by the bundle in which its monitor works, also of an exec', async () => {
+    await write('proc/10/stat', stat(10, 'crio', 1));
+    await write('proc/20/stat', stat(20, 'conmon', 1));
+    await write('proc/21/stat', stat(21, 'conmon', 10));
+    await write('proc/30/stat', stat(30, 'sh', 20));
+    await write('proc/31/stat', stat(31, 'ls', 21, 'D'));
+    for (const pid of [30, 31]) await write(`proc/${pid}/cgroup`, `0::/kubepods.slice/crio-${ID}.scope\n`);
+    await symlink(`/containers/${ID}/userdata`, join(root, 'proc/20/cwd'));
+    await symlink('/', join(root, 'proc/21/cwd'));
+    const annotations = {
+      ...{ 'io.kubernetes.pod.uid': 'uid-web', 'io.kubernetes.pod.namespace': 'default' },
+      ...{ 'io.kubernetes.pod.name': 'web', 'io.kubernetes.container.name': 'app' },
+    };
+    await write(`containers/${ID}/userdata/config.json`, JSON.stringify({ annotations }));
+    const owners = new ProcessOwners(files, await readProcesses(files));
+    for (const pid of [30, 31]) expect(await owners.find(pid)).toEqual({ pod: WEB, container: 'app' });
+    expect(await owners.find(20)).toEqual({});
+    expect(owners.listInits().map(({ pid }) => pid)).toEqual([30, 31]);
+  });
+});
+
 describe('the finding of a dead mount', () => {
   const aMount = (changes: Partial<DeadMount> = {}): DeadMount => ({
     ...{ path: '/data', fsType: 'nfs4', source: 'files:/x', silentForMs: 5_000, pods: [WEB], servers: [] },

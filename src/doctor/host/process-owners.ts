@@ -6,14 +6,18 @@ import { type ContainerOwner } from './host-facts.js';
 import { readBundle } from './read-bundle.js';
 
 const ID = /[0-9a-f]{64}/g;
-/** Deeper than that no process of a container is below its shim. */
+/** What stands between a runtime and a container: a shim of containerd, CRI-O's monitor. */
+const isShim = ({ command }: SeenProcess): boolean => command.startsWith('containerd-shim');
+const isConmon = ({ command }: SeenProcess): boolean => command === 'conmon';
+/** Deeper than that no process of a container is below these. */
 const MAX_DEPTH = 100;
 
-/** The pods and containers that processes belong to: by the container in their cgroup, and the bundle that their shim has for it. */
+/** The pods and containers that processes belong to: by the container in their cgroup, and the bundle that their shim or monitor has for it. */
 export class ProcessOwners {
   readonly #files: HostFiles;
   readonly #processes: ReadonlyMap<number, SeenProcess>;
   readonly #byContainer = new Map<string, ContainerOwner>();
+  #ofConmons: Promise<ReadonlyMap<string, string>> | undefined;
 
   constructor(files: HostFiles, processes: readonly SeenProcess[]) {
     this.#files = files;
@@ -22,30 +26,48 @@ export class ProcessOwners {
 
   /** Empty for a process that belongs to no container, or to one that nobody can name. */
   async find(pid: number): Promise<ContainerOwner> {
-    const shim = this.#findShim(pid);
-    if (shim === undefined || shim === pid) return {};
+    const monitor = this.#findMonitor(pid);
+    if (monitor === undefined || monitor.pid === pid) return {};
     const [containerId] = ((await this.#files.find(`/proc/${pid}/cgroup`)) ?? '').match(ID)?.slice(-1) ?? [];
     if (containerId === undefined) return {};
     const found = this.#byContainer.get(containerId);
     if (found !== undefined) return found;
-    const bundle = await findBundle(this.#files, shim);
-    const owner =
-      bundle === undefined ? {} : await readBundle(this.#files, join(dirname(bundle), containerId));
+    const bundle = isShim(monitor)
+      ? await this.#findBeside(monitor, containerId)
+      : (await (this.#ofConmons ??= this.#readConmons())).get(containerId);
+    const owner = bundle === undefined ? {} : await readBundle(this.#files, bundle);
     this.#byContainer.set(containerId, owner);
     return owner;
   }
 
   /** The first processes of all containers. */
   listInits(): SeenProcess[] {
-    return [...this.#processes.values()].filter(
-      ({ parent }) => this.#processes.get(parent)?.command.startsWith('containerd-shim') === true,
-    );
+    return [...this.#processes.values()].filter(({ parent }) => {
+      const monitor = this.#processes.get(parent);
+      return monitor !== undefined && (isShim(monitor) || isConmon(monitor));
+    });
   }
 
-  #findShim(pid: number): number | undefined {
+  /** The bundles of a pod's containers are beside one another. */
+  async #findBeside({ pid }: SeenProcess, containerId: string): Promise<string | undefined> {
+    const bundle = await findBundle(this.#files, pid);
+    return bundle === undefined ? undefined : join(dirname(bundle), containerId);
+  }
+
+  /** The bundles by the ids of their containers: each monitor works in that of its own; one of an exec works elsewhere. */
+  async #readConmons(): Promise<ReadonlyMap<string, string>> {
+    const bundles = new Map<string, string>();
+    for (const { pid } of [...this.#processes.values()].filter(isConmon)) {
+      const bundle = (await findBundle(this.#files, pid)) ?? '';
+      for (const [id] of bundle.matchAll(ID)) bundles.set(id, bundle);
+    }
+    return bundles;
+  }
+
+  #findMonitor(pid: number): SeenProcess | undefined {
     let at = this.#processes.get(pid);
     for (let depth = 0; at !== undefined && depth < MAX_DEPTH; depth++) {
-      if (at.command.startsWith('containerd-shim')) return at.pid;
+      if (isShim(at) || isConmon(at)) return at;
       at = this.#processes.get(at.parent);
     }
     return undefined;
