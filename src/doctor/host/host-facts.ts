@@ -70,9 +70,17 @@ export interface Daemon extends NamedProcess, ProcessState {
   /** Where it is frozen: the folder of its cgroup. */
   readonly frozenCgroup?: string;
   readonly openFiles?: Spent;
-  /** Of its cgroup, where that has a limit: tasks (TasksMax of its unit), memory in bytes. */
-  readonly tasks?: Spent;
-  readonly memory?: Spent;
+  /**
+   * Of its cgroup, or of the one above that which is nearest to its limit: tasks (TasksMax of its unit), memory in bytes without what
+   * is cached of files, which the kernel takes back. Absent where none has a limit.
+   */
+  readonly tasks?: SpentOfCgroup;
+  readonly memory?: SpentOfCgroup;
+  /** While this ran: tasks that its cgroup refused, and processes in it that the kernel killed for want of memory. */
+  readonly refusedTasks?: number;
+  readonly oomKills?: number;
+  /** The unit of systemd that it is in, without `.service`; absent where it is in none. */
+  readonly unit?: string;
   /** Periods of CPU time while this ran, and in how many of them its cgroup had used up its share. */
   readonly cpuPeriods?: Spent;
 }
@@ -81,6 +89,11 @@ export interface Daemon extends NamedProcess, ProcessState {
 export interface Spent {
   readonly used: number;
   readonly limit: number;
+}
+
+/** The same of a cgroup: its folder below that of its controller, such as `/system.slice/containerd.service`. */
+export interface SpentOfCgroup extends Spent {
+  readonly cgroup: string;
 }
 
 /** The daemons of a node that were found. */

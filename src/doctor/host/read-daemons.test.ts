@@ -124,6 +124,37 @@ describe('the daemons of a node', () => {
     });
   });
 
+  it('have the limit that is nearest, of their cgroup or of one above it, without what is cached of files', async () => {
+    const group = 'sys/fs/cgroup/system.slice';
+    await addDaemon(6, 'containerd', 503, '0::/system.slice/k3s.service\n');
+    await write(`${group}/k3s.service/memory.current`, '1900\n');
+    await write(`${group}/k3s.service/memory.max`, '2000\n');
+    await write(`${group}/k3s.service/memory.stat`, 'anon 700\ninactive_file 900\nactive_file 300\n');
+    await write(`${group}/memory.current`, '2900\n');
+    await write(`${group}/memory.max`, '3000\n');
+    await write(`${group}/memory.stat`, 'anon 2000\ninactive_file 100\nactive_file 100\n');
+    await write(`${group}/k3s.service/memory.events`, 'low 0\nmax 9\noom 1\noom_kill 1\n');
+    await write(`${group}/k3s.service/pids.events`, 'max 4\n');
+    const first = (await read()).runtime!;
+    expect(first).toMatchObject({
+      ...{ unit: 'k3s', memory: { used: 2_700, limit: 3_000, cgroup: '/system.slice' } },
+      ...{ oomKills: 1, refusedTasks: 4 },
+    });
+    await write(`${group}/memory.max`, 'max\n');
+    await write(`${group}/k3s.service/pids.events`, 'max 6\n');
+    const second = sinceFirst(first, (await read()).runtime!);
+    expect(second).toMatchObject({
+      ...{ memory: { used: 700, limit: 2_000, cgroup: '/system.slice/k3s.service' } },
+      ...{ oomKills: 0, refusedTasks: 2 },
+    });
+  });
+
+  it('are those of k3s and microk8s, too, by where they listen', async () => {
+    await addDaemon(7, 'k3s-server', 602, '');
+    await addDaemon(8, 'kubelite', 601, '');
+    expect((await read()).kubelet).toMatchObject({ pid: 8, command: 'kubelite' });
+  });
+
   it('have none where the kernel says max, or a number near its largest', async () => {
     await addDaemon(6, 'containerd', 503, '8:pids:/c\n4:memory:/c\n');
     await write('sys/fs/cgroup/pids/c/pids.current', '93\n');

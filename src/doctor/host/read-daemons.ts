@@ -1,13 +1,18 @@
+import { dirname } from 'node:path';
 import { findSocketInode, findTcpListeners, parseUnixSockets } from '#base/proc/net-tables.js';
 import { findSoftLimit } from '#base/proc/proc-text.js';
 import { assertAllowed, type HostFiles } from '../facts/host-files.js';
 import { type SeenProcess } from '../facts/process-table.js';
-import { type Daemon, type DaemonFacts, type Spent } from './host-facts.js';
+import { findUnit } from '../units.js';
+import { type Daemon, type DaemonFacts, type Spent, type SpentOfCgroup } from './host-facts.js';
 import { ageOf, findCgroup, findFrozenCgroup, readState, readUptimeMs } from './process-state.js';
 
 /** Programs that serve CRI. */
 const RUNTIMES = /^(containerd$|crio$|cri-dockerd$|dockerd$)/;
-const KUBELET = 'kubelet';
+/** The kubelet itself, and programs that have one inside: of microk8s and k3s. */
+const KUBELETS = /^(kubelet|kubelite|k3s|k3s-server|k3s-agent)$/;
+/** Where cgroups are mounted. */
+const CGROUPS = '/sys/fs/cgroup';
 /** Where the packages of Kubernetes and kubeadm put what a kubelet starts with. */
 const KUBELET_FILES = ['/etc/kubernetes/kubelet.conf', '/var/lib/kubelet/config.yaml'];
 /** The kernel writes a number near its largest one where there is no limit. */
@@ -33,7 +38,7 @@ export async function readDaemons(
   { socketPath, kubeletPort }: DaemonAddresses,
 ): Promise<DaemonFacts> {
   const ofRuntime = processes.filter(({ command }) => RUNTIMES.test(command));
-  const ofKubelet = processes.filter(({ command }) => command === KUBELET);
+  const ofKubelet = processes.filter(({ command }) => KUBELETS.test(command));
   const runtime = await findListener(files, ofRuntime, await findUnixInodes(files, socketPath));
   const kubelet =
     kubeletPort === undefined
@@ -70,13 +75,17 @@ async function findStarting(
   return undefined;
 }
 
-/** Puts what the CPU's counters say that came between two readings in the place of what they say since the start. */
+/** Puts what the counters of its cgroup say that came between two readings in the place of what they say since the start. */
 export function sinceFirst(first: Daemon | undefined, second: Daemon): Daemon {
-  const { cpuPeriods: now, ...rest } = second;
-  const before = first?.pid === second.pid ? first.cpuPeriods : undefined;
-  if (now === undefined || before === undefined) return rest;
-  const cpuPeriods = { used: now.used - before.used, limit: now.limit - before.limit };
-  return { ...rest, cpuPeriods };
+  const { cpuPeriods: now, refusedTasks, oomKills, ...rest } = second;
+  if (first?.pid !== second.pid) return rest;
+  const { cpuPeriods: before, refusedTasks: refusedBefore, oomKills: killedBefore } = first;
+  return {
+    ...rest,
+    ...(now && before && { cpuPeriods: { used: now.used - before.used, limit: now.limit - before.limit } }),
+    ...(refusedTasks !== undefined && { refusedTasks: refusedTasks - (refusedBefore ?? refusedTasks) }),
+    ...(oomKills !== undefined && { oomKills: oomKills - (killedBefore ?? oomKills) }),
+  };
 }
 
 async function findFirst(files: HostFiles, paths: readonly string[]): Promise<string | undefined> {
@@ -128,44 +137,91 @@ async function readDaemon(files: HostFiles, process: SeenProcess): Promise<Daemo
   const { pid, command } = process;
   const cgroup = (await files.find(`/proc/${pid}/cgroup`)) ?? '';
   const folderOf = (controller: string): string => findCgroup(cgroup, controller) ?? '';
-  const numberIn = async (path: string): Promise<number> => Number((await files.find(path)) ?? NaN);
-  const spentIn = async (
-    folder: string,
-    used: readonly string[],
-    limit: readonly string[],
-  ): Promise<Spent> => ({
-    used: await firstNumber(used.map((name) => numberIn(`${folder}/${name}`))),
-    limit: await firstNumber(limit.map((name) => numberIn(`${folder}/${name}`))),
-  });
   const cpu = (await files.find(`${folderOf('cpu')}/cpu.stat`)) ?? '';
-  const counter = (name: string): number => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(cpu)?.[1] ?? NaN);
   const limits = (await files.find(`/proc/${pid}/limits`)) ?? '';
   const frozenCgroup = await findFrozenCgroup(files, pid);
+  const unit = findUnit(cgroup);
   const spent = {
     openFiles: {
       used: (await listFiles(files, pid)).length,
       limit: findSoftLimit(limits, 'Max open files') ?? NaN,
     },
-    tasks: await spentIn(folderOf('pids'), ['pids.current'], ['pids.max']),
-    memory: await spentIn(
-      folderOf('memory'),
-      ['memory.current', 'memory.usage_in_bytes'],
-      ['memory.max', 'memory.limit_in_bytes'],
+    cpuPeriods: { used: counterIn(cpu, 'nr_throttled'), limit: counterIn(cpu, 'nr_periods') },
+  };
+  const [tasks, memory] = [
+    await findTightest(files, folderOf('pids'), readTasks),
+    await findTightest(files, folderOf('memory'), readMemory),
+  ];
+  const events = {
+    refusedTasks: counterIn((await files.find(`${folderOf('pids')}/pids.events`)) ?? '', 'max'),
+    oomKills: await firstNumber(
+      ['memory.events', 'memory.oom_control'].map(async (name) =>
+        counterIn((await files.find(`${folderOf('memory')}/${name}`)) ?? '', 'oom_kill'),
+      ),
     ),
-    cpuPeriods: { used: counter('nr_throttled'), limit: counter('nr_periods') },
   };
   return {
-    ...{
-      pid,
-      command,
-      ...(await readState(files, process)),
-      forMs: ageOf(process, await readUptimeMs(files)),
-    },
+    ...{ pid, command, ...(await readState(files, process)) },
+    forMs: ageOf(process, await readUptimeMs(files)),
     ...(frozenCgroup === undefined ? {} : { frozenCgroup }),
-    ...Object.fromEntries(
-      Object.entries(spent).filter(([, { used, limit }]) => Number.isFinite(used) && limit < NO_LIMIT),
-    ),
+    ...(unit === undefined ? {} : { unit }),
+    ...Object.fromEntries(Object.entries(spent).filter(([, each]) => hasLimit(each))),
+    ...(tasks && { tasks }),
+    ...(memory && { memory }),
+    ...Object.fromEntries(Object.entries(events).filter(([, count]) => !Number.isNaN(count))),
   };
+}
+
+function hasLimit({ used, limit }: Spent): boolean {
+  return Number.isFinite(used) && limit < NO_LIMIT;
+}
+
+/** Of a cgroup and all above it, that which has used most of its limit; undefined where none has one. */
+async function findTightest(
+  files: HostFiles,
+  folder: string,
+  read: (files: HostFiles, folder: string) => Promise<Spent>,
+): Promise<SpentOfCgroup | undefined> {
+  let tightest: SpentOfCgroup | undefined;
+  for (let at = folder; at.startsWith(`${CGROUPS}/`); at = dirname(at)) {
+    const spent = await read(files, at);
+    if (!hasLimit(spent)) continue;
+    if (tightest === undefined || spent.used / spent.limit > tightest.used / tightest.limit)
+      tightest = { ...spent, cgroup: at.slice(CGROUPS.length).replace(/^\/(?:pids|memory)(?=\/)/, '') };
+  }
+  return tightest;
+}
+
+async function readTasks(files: HostFiles, folder: string): Promise<Spent> {
+  return {
+    used: await numberIn(files, `${folder}/pids.current`),
+    limit: await numberIn(files, `${folder}/pids.max`),
+  };
+}
+
+/** Whoever reads and writes files fills what is left with them, and is well. */
+async function readMemory(files: HostFiles, folder: string): Promise<Spent> {
+  const readFirst = async (...names: string[]): Promise<number> =>
+    await firstNumber(names.map(async (name) => numberIn(files, `${folder}/${name}`)));
+  const stat = (await files.find(`${folder}/memory.stat`)) ?? '';
+  const cached = ['active_file', 'inactive_file'].map((name) => {
+    const [ofAll, own] = [counterIn(stat, `total_${name}`), counterIn(stat, name)];
+    return Number.isNaN(ofAll) ? own || 0 : ofAll;
+  });
+  const used = await readFirst('memory.current', 'memory.usage_in_bytes');
+  return {
+    used: Math.max(0, used - cached.reduce((sum, bytes) => sum + bytes, 0)),
+    limit: await readFirst('memory.max', 'memory.limit_in_bytes'),
+  };
+}
+
+async function numberIn(files: HostFiles, path: string): Promise<number> {
+  return Number((await files.find(path)) ?? NaN);
+}
+
+/** The number of a line `name number`; NaN where there is none. */
+function counterIn(text: string, name: string): number {
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? NaN);
 }
 
 async function firstNumber(values: readonly Promise<number>[]): Promise<number> {

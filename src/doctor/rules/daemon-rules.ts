@@ -3,9 +3,10 @@ import { type Finding } from '../finding.js';
 import { type Daemon, type DaemonFacts, type Spent } from '../host/host-facts.js';
 import { isStopped } from '../host/process-state.js';
 import { valueOf } from '../looked.js';
+import { unitOf } from '../units.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
-import { formatBytes, formatMs, formatPercent, howToThaw } from './words.js';
+import { count, formatBytes, formatMs, formatPercent, howToThaw } from './words.js';
 
 /** The processes of the runtime and of the kubelet: stopped, or at the end of what they may use. */
 export const daemonRules: Rule = ({ machine, kubelet, agent }) => {
@@ -44,18 +45,20 @@ function findStopped({ pid, command, state, frozenCgroup }: Daemon, code: Findin
 }
 
 function findSpent(daemon: Daemon): Finding[] {
-  const { pid, command, openFiles, tasks, memory, cpuPeriods } = daemon;
-  const unit = `systemctl edit ${command}`;
-  const restart = `and restart ${command}, over which pods go on`;
+  const { pid, command, openFiles, tasks, memory, cpuPeriods, refusedTasks = 0, oomKills = 0 } = daemon;
+  const unit = daemon.unit ?? unitOf(command);
+  const restart = `and restart ${unit}, over which pods go on`;
   const find = (
-    spent: Spent | undefined,
+    spent: (Spent & { readonly cgroup?: string }) | undefined,
     rest: Pick<Finding, 'code' | 'message' | 'remedy'>,
-    share: number = LIMITS.spentShare,
+    { share = LIMITS.spentShare, event = '' }: { readonly share?: number; readonly event?: string } = {},
   ): Finding[] => {
-    if (spent === undefined || spent.limit <= 0 || spent.used / spent.limit < share) return [];
-    const isGone = spent.used / spent.limit >= LIMITS.spentGoneShare;
+    if (spent === undefined || spent.limit <= 0) return [];
+    if (spent.used / spent.limit < share && event === '') return [];
+    const isGone = spent.used / spent.limit >= LIMITS.spentGoneShare || event !== '';
     const evidence = [
-      `pid ${pid} ${command}: ${spent.used} of ${spent.limit} (${formatPercent(spent.used / spent.limit)})`,
+      `pid ${pid} ${command}: ${spent.used} of ${spent.limit} (${formatPercent(spent.used / spent.limit)})${spent.cgroup === undefined ? '' : `, the limit of ${spent.cgroup}`}`,
+      ...(event === '' ? [] : [event]),
     ];
     return [{ severity: isGone ? 'critical' : 'warning', process: { pid, command }, evidence, ...rest }];
   };
@@ -63,18 +66,36 @@ function findSpent(daemon: Daemon): Finding[] {
     ...find(openFiles, {
       code: 'FilesUsedUp',
       message: `${command} (pid ${pid}) has ${openFiles?.used} of the ${openFiles?.limit} files open that it may have: soon it can take no connection and start no pod`,
-      remedy: `Raise the limit at once, which interrupts nothing: prlimit --pid ${pid} --nofile=1048576; for good with LimitNOFILE in its unit (${unit}). See what it keeps open: ls -l /proc/${pid}/fd.`,
+      remedy: `Raise the limit at once, which interrupts nothing: prlimit --pid ${pid} --nofile=1048576; for good with LimitNOFILE in its unit (systemctl edit ${unit}). See what it keeps open: ls -l /proc/${pid}/fd.`,
     }),
-    ...find(tasks, {
-      code: 'TasksUsedUp',
-      message: `the cgroup of ${command} (pid ${pid}) has ${tasks?.used} of the ${tasks?.limit} tasks that it may have: it can start no shim and no runc`,
-      remedy: `Raise TasksMax of its unit, which interrupts nothing: systemctl set-property ${command} TasksMax=infinity; and see who is in it (systemd-cgls -u ${command}.service).`,
-    }),
-    ...find(memory, {
-      code: 'MemoryUsedUp',
-      message: `the cgroup of ${command} (pid ${pid}) has ${formatBytes(memory?.used ?? 0)} of the ${formatBytes(memory?.limit ?? 0)} of memory that it may have: the kernel slows it down, then kills it`,
-      remedy: `Raise its limit, which interrupts nothing: systemctl set-property ${command} MemoryMax=infinity. If it grows on, it leaks: keep a heap profile for its makers, ${restart}.`,
-    }),
+    ...find(
+      tasks,
+      {
+        code: 'TasksUsedUp',
+        message: `the cgroup of ${command} (pid ${pid}) has ${tasks?.used} of the ${tasks?.limit} tasks that it may have: ${command === 'kubelet' ? 'it can start nothing' : 'it can start no shim and no runc'}`,
+        remedy: `Raise TasksMax of its unit, which interrupts nothing: systemctl set-property ${unitWith(tasks, unit)} TasksMax=infinity; and see who is in it (systemd-cgls${tasks === undefined ? '' : ` ${tasks.cgroup}`}).`,
+      },
+      {
+        event:
+          refusedTasks === 0
+            ? ''
+            : `its cgroup refused ${count(refusedTasks, 'task')} while this ran (pids.events)`,
+      },
+    ),
+    ...find(
+      memory,
+      {
+        code: 'MemoryUsedUp',
+        message: `the cgroup of ${command} (pid ${pid}) has ${formatBytes(memory?.used ?? 0)} of the ${formatBytes(memory?.limit ?? 0)} of memory that it may have: the kernel slows it down, then kills it`,
+        remedy: `Raise its limit, which interrupts nothing: systemctl set-property ${unitWith(memory, unit)} MemoryMax=infinity. If it grows on, it leaks: keep a heap profile for its makers, ${restart}.`,
+      },
+      {
+        event:
+          oomKills === 0
+            ? ''
+            : `the kernel killed ${oomKills === 1 ? '1 process' : `${oomKills} processes`} in its cgroup for want of memory while this ran`,
+      },
+    ),
     ...((cpuPeriods?.limit ?? 0) < LIMITS.cpuPeriods
       ? []
       : find(
@@ -82,11 +103,16 @@ function findSpent(daemon: Daemon): Finding[] {
           {
             code: 'CpuThrottled',
             message: `the cgroup of ${command} (pid ${pid}) used up its share of CPU time in ${cpuPeriods?.used} of ${cpuPeriods?.limit} periods: every call waits`,
-            remedy: `Raise CPUQuota of its unit, which interrupts nothing: systemctl set-property ${command} CPUQuota=; and see what it does (top -H -p ${pid}).`,
+            remedy: `Raise CPUQuota of its unit, which interrupts nothing: systemctl set-property ${unit} CPUQuota=; and see what it does (top -H -p ${pid}).`,
           },
-          LIMITS.cpuThrottledShare,
+          { share: LIMITS.cpuThrottledShare },
         )),
   ];
+}
+
+/** The unit or slice whose cgroup it is; the daemon's own where that has no name of systemd's. */
+function unitWith(spent: { readonly cgroup: string } | undefined, unit: string): string {
+  return /[^/]+\.(?:service|slice|scope)$/.exec(spent?.cgroup ?? '')?.[0] ?? unit;
 }
 
 function toNotRunning(file: string): Finding {
