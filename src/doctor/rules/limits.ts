@@ -83,6 +83,8 @@ export const LIMITS = {
   /** A pod is made within seconds, but for its images. */
   podWaitsMs: 15_000,
   podWaitsLongMs: 300_000,
+  /** A single one may fail while the network restarts. */
+  sandboxErrors: 3,
   /** A disk is attached and mounted within seconds; one that is made first takes longer. */
   volumeLateMs: 60_000,
   /** A pod that has its sandbox waits for its images: a registry that does not answer looks like a slow one. */

@@ -3,7 +3,7 @@ import { aNode } from '#support/builders/node-facts-builder.js';
 import { diagnose, exitCodeOf } from '../diagnose.js';
 import { type KubeletMetrics, type WaitingPod } from '../facts/kubelet-facts.js';
 import { type Finding } from '../finding.js';
-import { known } from '../looked.js';
+import { known, notKnown } from '../looked.js';
 
 const aWaiting = (name: string, changes: Partial<WaitingPod> = {}): WaitingPod => ({
   ...{
@@ -13,7 +13,10 @@ const aWaiting = (name: string, changes: Partial<WaitingPod> = {}): WaitingPod =
   },
   ...{ message: '', forMs: 40_000, hasSandbox: false, ...changes },
 });
-const find = (waiting: readonly WaitingPod[], changes: Partial<KubeletMetrics> = {}): Finding[] => {
+const find = (
+  waiting: readonly WaitingPod[] | undefined,
+  changes: Partial<KubeletMetrics> = {},
+): Finding[] => {
   const metrics: KubeletMetrics = {
     ...{
       url: 'u',
@@ -33,8 +36,9 @@ const find = (waiting: readonly WaitingPod[], changes: Partial<KubeletMetrics> =
     },
   };
   const health = { url: 'h', healthy: true, words: 'ok' };
+  const looked = waiting === undefined ? notKnown('it is forbidden') : known(waiting);
   return diagnose(
-    aNode({ rest: { kubelet: { health: known(health), metrics: known(metrics), waiting: known(waiting) } } }),
+    aNode({ rest: { kubelet: { health: known(health), metrics: known(metrics), waiting: looked } } }),
   );
 };
 
@@ -46,6 +50,17 @@ describe('pods that do not start', () => {
     ]);
     expect(findings[0]!.message).toContain('default/a, default/b, default/c, default/d');
     expect(find([aWaiting('a')], { podsRunning: 0 })).toMatchObject([{ severity: 'critical' }]);
+  });
+
+  it('are counted where the kubelet’s pods may not be read, while sandboxes fail', () => {
+    const [finding, ...others] = find(undefined, { url: 'http://h/metrics' });
+    expect(others).toEqual([]);
+    expect(finding).toMatchObject({ code: 'SandboxesFail', severity: 'warning' });
+    expect(finding!.message).toMatch(/^4 of 5 pods/);
+    expect(finding!.evidence.join()).toMatch(/which do not is in http:\/\/h\/pods.*nodes\/proxy/);
+    expect(find(undefined, { podsRunning: 0 })).toMatchObject([{ severity: 'critical' }]);
+    for (const well of [{ podsRunning: 5 }, { sandboxErrorsLately: 0 }, { sandboxErrors: 2 }])
+      expect(find(undefined, well)).toEqual([]);
   });
 
   it('are nobody’s fault while they are young, or while nothing has failed', () => {

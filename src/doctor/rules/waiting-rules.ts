@@ -10,11 +10,14 @@ const MAX_PODS = 10;
 /** A container that is about to be made says no more than that. */
 const BEING_MADE = ['ContainerCreating', 'PodInitializing', 'Pending'];
 
+const OF_SANDBOXES =
+  'The runtime’s words are in the kubelet’s log: journalctl -u kubelet -g "Failed to create sandbox" -n 3. Mostly the network has no address left (ls /var/lib/cni/networks/*), a CNI plugin fails, or the pause image is not there (crictl images, sandbox_image of the runtime). To mend these interrupts no pod that runs.';
+
 /** Pods that a kubelet has and that do not run: for want of a sandbox, which is the node's illness, or for reasons of their own. */
 export const waitingRules: Rule = ({ kubelet, atMs }) => {
   const waiting = valueOf(kubelet.waiting);
   const metrics = valueOf(kubelet.metrics);
-  if (waiting === undefined) return [];
+  if (waiting === undefined) return metrics === undefined ? [] : findByCounters(metrics);
   const late = waiting.filter(({ forMs }) => forMs >= LIMITS.podWaitsMs);
   const { sandboxErrors = 0, sandboxErrorsLately = 0, volumesMissing = 0 } = metrics ?? {};
   // Errors of long ago are no reason where volumes are missing, for which a sandbox waits.
@@ -50,7 +53,7 @@ function waitsForImage({ hasSandbox, reason, forMs }: WaitingPod): boolean {
 
 function findFailing(pods: readonly WaitingPod[], metrics: KubeletMetrics, atMs: number): Finding[] {
   if (pods.length === 0) return [];
-  const { sandboxErrors, sandboxErrorsLately, podsWanted, podsRunning, url } = metrics;
+  const { podsWanted, podsRunning } = metrics;
   const oldest = [...pods].sort((a, b) => b.forMs - a.forMs)[0]!;
   const names = pods.slice(0, MAX_PODS).map(({ pod }) => formatPod(pod));
   return [
@@ -63,15 +66,40 @@ function findFailing(pods: readonly WaitingPod[], metrics: KubeletMetrics, atMs:
       ...{ pod: oldest.pod, pods: pods.map(({ pod }) => pod), sinceMs: atMs - oldest.forMs },
       message: `${pods.length === 1 ? '1 pod does' : `${pods.length} pods do`} not start, as RunPodSandbox fails: ${nameSome(names, pods.length)}`,
       evidence: [
-        `${sandboxErrors} calls of run_podsandbox have failed since the kubelet started, ${sandboxErrorsLately} while this ran (${url})`,
+        describeErrors(metrics),
         ...(podsWanted === undefined || podsRunning === undefined
           ? []
           : [`${podsWanted} pods wanted, ${podsRunning} run`]),
       ],
-      remedy:
-        'The runtime’s words are in the kubelet’s log: journalctl -u kubelet -g "Failed to create sandbox" -n 3. Mostly the network has no address left (ls /var/lib/cni/networks/*), a CNI plugin fails, or the pause image is not there (crictl images, sandbox_image of the runtime). To mend these interrupts no pod that runs.',
+      remedy: OF_SANDBOXES,
     },
   ];
+}
+
+/** Who may read the kubelet's metrics and not its pods sees that some do not start, and not which. */
+function findByCounters(metrics: KubeletMetrics): Finding[] {
+  const { sandboxErrors, sandboxErrorsLately, podsWanted = 0, podsRunning = 0, url } = metrics;
+  const missing = podsWanted - podsRunning;
+  if (missing <= 0 || sandboxErrorsLately === 0 || sandboxErrors < LIMITS.sandboxErrors) return [];
+  return [
+    {
+      ...{
+        code: 'SandboxesFail',
+        severity: podsRunning === 0 ? 'critical' : 'warning',
+        call: 'RunPodSandbox',
+      },
+      message: `${missing} of ${podsWanted} pods of the kubelet do not start, as RunPodSandbox fails`,
+      evidence: [
+        describeErrors(metrics),
+        `${podsWanted} pods wanted, ${podsRunning} run; which do not is in ${url.replace(/metrics$/, 'pods')}, which takes the right to nodes/proxy`,
+      ],
+      remedy: OF_SANDBOXES,
+    },
+  ];
+}
+
+function describeErrors({ sandboxErrors, sandboxErrorsLately, url }: KubeletMetrics): string {
+  return `${sandboxErrors} calls of run_podsandbox have failed since the kubelet started, ${sandboxErrorsLately} while this ran (${url})`;
 }
 
 function findWaiting(pods: readonly WaitingPod[], volumesMissing: number, atMs: number): Finding[] {
