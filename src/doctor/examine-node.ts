@@ -26,7 +26,7 @@ import { readWaitingPods } from './host/waiting-pods.js';
 import { ask, known } from './looked.js';
 import { type NodeFacts } from './facts/node-facts.js';
 import { readCertificates } from './facts/read-certificates.js';
-import { nameShims } from './name-shims.js';
+import { nameKilled, nameShims } from './name-shims.js';
 import { type SeenPods } from './pods/pick-pod.js';
 import { type RuntimePort } from './runtime-port.js';
 
@@ -89,7 +89,9 @@ export async function examineNode(options: ExamineNodeOptions): Promise<NodeExam
     ask(() => readAgentPods(signal)),
   ]);
   signal.throwIfAborted();
-  const runtimeWork = nameShims(machineFacts.runtimeWork, { lists, ofKubelet: kubelet.pods });
+  const names = { lists, ofKubelet: kubelet.pods };
+  const runtimeWork = nameShims(machineFacts.runtimeWork, names);
+  const kernelLog = nameKilled(machineFacts.kernelLog, names);
   const waiting =
     kubelet.pods.known || !ofAgent.known
       ? kubeletFacts.waiting
@@ -97,7 +99,12 @@ export async function examineNode(options: ExamineNodeOptions): Promise<NodeExam
   return {
     facts: {
       ...{ atMs: clock.now(), tookMs: clock.monotonicMs() - startedMs },
-      ...{ runtime: examination.facts, machine: { ...machineFacts, runtimeWork }, ...certificates, agent },
+      ...{
+        runtime: examination.facts,
+        machine: { ...machineFacts, runtimeWork, kernelLog },
+        ...certificates,
+        agent,
+      },
       kubelet: { ...kubeletFacts, waiting },
     },
     pods: { ofAgent, ofKubelet: kubelet.pods, lists },

@@ -8,6 +8,7 @@ import {
 } from '#base/proc/kernel-log/kernel-records.js';
 import { OomKillReader } from '#base/proc/kernel-log/oom-kills.js';
 import { type HostFiles } from '../facts/host-files.js';
+import { type ContainerOwner, type NamedProcess } from './host-facts.js';
 import { readUptimeMs } from './process-state.js';
 
 /** Lines of one kind that are kept, the newest. */
@@ -49,10 +50,10 @@ export interface KernelLogFacts {
 }
 
 /** A process that the kernel killed for want of memory. */
-export interface KilledProcess {
-  readonly pid: number;
-  readonly command: string;
+export interface KilledProcess extends NamedProcess, ContainerOwner {
   readonly agoMs: number;
+  /** The cgroup that it was in; absent where an old kernel does not say. */
+  readonly group?: string;
   /** The cgroup whose limit was reached; absent where the machine had none left. */
   readonly cgroup?: string;
 }
@@ -118,8 +119,12 @@ export function summarizeKernelLog(records: readonly string[], uptimeMs: number)
   for (const record of parsed) {
     const kill = kills.take(record.text);
     if (kill !== undefined) {
-      const { pid, command, limitedGroup: cgroup } = kill;
-      killed.unshift({ pid, command, agoMs: agoOf(record), ...(cgroup === undefined ? {} : { cgroup }) });
+      const { pid, command, limitedGroup: cgroup, group } = kill;
+      killed.unshift({
+        ...{ pid, command, agoMs: agoOf(record) },
+        ...(cgroup === undefined ? {} : { cgroup }),
+        ...(group === undefined ? {} : { group }),
+      });
     }
     const again = ANSWERS_AGAIN.exec(record.text)?.[1];
     if (again !== undefined) {

@@ -42,6 +42,14 @@ export async function findFrozenCgroup(files: HostFiles, pid: number): Promise<s
   return isFrozen ? folder : undefined;
 }
 
+/** Of a pod of an API server, or of a file; systemd's names have underscores. */
+const POD_UID = /\bpod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})\b/;
+
+/** The uid of a pod in the path of a cgroup. */
+export function findPodUidOf(cgroup: string): string | undefined {
+  return POD_UID.exec(cgroup)?.[1]!.replaceAll('_', '-');
+}
+
 /** The id of a container, in the path of its cgroup. */
 const ID = /[0-9a-f]{64}/;
 

@@ -6,7 +6,14 @@ import { type SeenProcess } from '../facts/process-table.js';
 import { groupBy } from '../group-by.js';
 import { askShim, findBundle, type ShimAnswer } from './ask-shim.js';
 import { type ContainerOwner, type IllShim, MAX_NAMED } from './host-facts.js';
-import { ageOf, findFrozenCgroup, isInContainer, isStopped, readState } from './process-state.js';
+import {
+  ageOf,
+  findFrozenCgroup,
+  findPodUidOf,
+  isInContainer,
+  isStopped,
+  readState,
+} from './process-state.js';
 import { parseBundle, parseSandboxId, readBundle } from './read-bundle.js';
 
 /** Shims that are asked at once, and after how long one that does not answer gives its place to another one. */
@@ -14,8 +21,6 @@ const AT_ONCE = 16;
 const PLACE_LIMIT_MS = 250;
 /** A call of runc that has run for longer is late. */
 const CALL_LATE_MS = 10_000;
-/** Of a pod of an API server, or of a file; systemd's names have underscores. */
-const POD_UID = /\bpod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})\b/;
 /** Where a kubelet has what it mounts into each container: its hosts file, its termination log. */
 const POD_FOLDER = /\/pods\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})\//;
 /** More pods than a node has. */
@@ -132,9 +137,10 @@ async function findPodUid(
   processes: readonly SeenProcess[],
 ): Promise<string | undefined> {
   for (const child of processes.filter(({ parent }) => parent === pid)) {
-    const cgroup = POD_UID.exec((await files.find(`/proc/${child.pid}/cgroup`)) ?? '');
-    const found = cgroup ?? POD_FOLDER.exec((await files.find(`/proc/${child.pid}/mountinfo`)) ?? '');
-    if (found !== null) return found[1]!.replaceAll('_', '-');
+    const uid =
+      findPodUidOf((await files.find(`/proc/${child.pid}/cgroup`)) ?? '') ??
+      POD_FOLDER.exec((await files.find(`/proc/${child.pid}/mountinfo`)) ?? '')?.[1];
+    if (uid !== undefined) return uid;
   }
   return undefined;
 }

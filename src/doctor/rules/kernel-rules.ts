@@ -9,6 +9,7 @@ import {
 import { valueOf } from '../looked.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
+import { describeOwner } from './shim-rules.js';
 import { findUnit, unitOf } from '../units.js';
 import { count, formatMs, nameSome } from './words.js';
 
@@ -135,7 +136,9 @@ function findKilled({ killed }: KernelLogFacts, atMs: number, daemons: DaemonFac
       // Who was killed may run again; where it does not, that makes this critical.
       ...{ code: 'OutOfMemory', severity: 'warning' },
       ...{ process: { pid, command }, sinceMs: atMs - agoMs },
-      message: `the kernel killed ${command} (pid ${pid}) for want of memory ${formatMs(agoMs)} ago: ${cgroup === undefined ? 'the machine had none left' : `its cgroup ${cgroup} was at its limit`}`,
+      ...(last.pod && { pod: last.pod }),
+      ...(last.container !== undefined && { container: last.container }),
+      message: `the kernel killed ${command} (pid ${pid})${ofOwner(last)} for want of memory ${formatMs(agoMs)} ago: ${cgroup === undefined ? 'the machine had none left' : `its cgroup ${cgroup} was at its limit`}`,
       evidence: bad.map(describeKill),
       remedy: remedyOf(last),
     },
@@ -151,8 +154,13 @@ function remedyOf({ command, cgroup }: KilledProcess): string {
   return `Raise the limit of its unit, which interrupts nothing (systemctl set-property ${unit} MemoryMax=infinity), and start it if it does not run. If it grows again, it leaks.`;
 }
 
-function describeKill({ pid, command, agoMs, cgroup }: KilledProcess): string {
-  return `pid ${pid} ${command}: killed ${formatMs(agoMs)} ago${cgroup === undefined ? '' : `, at the limit of ${cgroup}`}`;
+function ofOwner(owner: KilledProcess): string {
+  return owner.pod === undefined ? '' : ` of ${describeOwner(owner)}`;
+}
+
+function describeKill(each: KilledProcess): string {
+  const { pid, command, agoMs, cgroup } = each;
+  return `pid ${pid} ${command}${ofOwner(each)}: killed ${formatMs(agoMs)} ago${cgroup === undefined ? '' : `, at the limit of ${cgroup}`}`;
 }
 
 function toEvidence({ count: number, lines, kind }: KernelTrouble): string[] {
