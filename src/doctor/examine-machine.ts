@@ -28,6 +28,7 @@ import { nameByBundles } from './host/read-bundle.js';
 import { ProcessOwners } from './host/process-owners.js';
 import { readUptimeMs } from './host/process-state.js';
 import { type DaemonAddresses, readDaemons, sinceFirst } from './host/read-daemons.js';
+import { readInotify } from './host/read-inotify.js';
 import { readUnits } from './host/read-units.js';
 import { askShims, findIllShims, type ShimReplies } from './host/shim-health.js';
 import { findDeadAddresses, findSameSocket } from './facts/shim-addresses.js';
@@ -132,6 +133,7 @@ export class MachineExaminer {
       pressure: await readPressure(files),
       load: await readLoad(files),
       kernelLog: await ask(() => readKernelLog(files)),
+      inotify: await ask(() => readInotify(files)),
       memory: await readMemory(files),
       systemd: await this.#systemd,
       ...(await this.#compareProcesses(examination)),

@@ -48,6 +48,7 @@ export const FINDING_CODES = {
   InodesUsedUp: 'A file system that the node needs has no inodes left, or nearly.',
   MemoryLow: 'Hardly any memory is available.',
   PidsUsedUp: 'Hardly any process can be started any more.',
+  InotifyUsedUp: 'Root can watch no further file (inotify), so programs that start or watch files fail.',
   FilesUsedUp: 'The runtime or the kubelet has nearly as many files open as it may have.',
   TasksUsedUp: 'The cgroup of the runtime or the kubelet has nearly as many tasks as it may have.',
   MemoryUsedUp: 'The cgroup of the runtime or the kubelet has nearly as much memory as it may have.',

@@ -37,6 +37,7 @@ export function listUnseen(facts: NodeFacts): Unseen[] {
     ['systemd’s units', machine.systemd, false],
     ['mounts with a server', machine.deadMounts, false],
     ['the kernel’s log', machine.kernelLog, false],
+    ['whether files can be watched', machine.inotify, false],
     ['disk latency', machine.fsync, false],
     ...certificatesUnread.map(({ path, why }): Row => [
       `certificates in ${path}`,

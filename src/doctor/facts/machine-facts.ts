@@ -8,6 +8,7 @@ import {
   type RuntimeWork,
   type SystemdFacts,
 } from '../host/host-facts.js';
+import { type InotifyFacts } from '../host/read-inotify.js';
 import { type KernelLogFacts } from '../host/kernel-log.js';
 import { type Looked } from '../looked.js';
 
@@ -33,6 +34,7 @@ export interface MachineFacts {
   /** File systems that the kernel has closed for writing after an error. */
   readonly failedFileSystems: Looked<readonly FailedFileSystem[]>;
   readonly kernelLog: Looked<KernelLogFacts>;
+  readonly inotify: Looked<InotifyFacts>;
 }
 
 /** Shares of time in percent in which some tasks, or all that are not idle, waited: the kernel's PSI. */

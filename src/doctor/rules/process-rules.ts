@@ -15,7 +15,7 @@ const OF_THE_RUNTIME = /^(containerd|runc|crun|crio|conmon|umount|mount)/;
 export const processRules: Rule = ({ machine }) => {
   const processes = valueOf(machine.processes);
   const ofAll = processes === undefined ? [] : judge(processes);
-  return [...ofAll, ...judgeAbandoned(machine), ...judgeShims(machine)];
+  return [...ofAll, ...judgeInotify(machine), ...judgeAbandoned(machine), ...judgeShims(machine)];
 };
 
 function judge(processes: ProcessFacts): Finding[] {
@@ -87,6 +87,22 @@ function findNoPids({ processes, threads, pidMax, threadsMax }: ProcessFacts): F
       ],
       remedy:
         'Find who has them (ps -eo nlwp,pid,comm --sort -nlwp), and hold pods to a limit (--pod-max-pids).',
+    },
+  ];
+}
+
+function judgeInotify(machine: MachineFacts): Finding[] {
+  const inotify = valueOf(machine.inotify);
+  if (inotify?.usedUp === undefined) return [];
+  const { usedUp } = inotify;
+  const limit = inotify[usedUp];
+  const name = `fs.inotify.max_user_${usedUp}`;
+  return [
+    {
+      ...{ code: 'InotifyUsedUp', severity: 'warning' },
+      message: `root can watch no further file, as all ${limit} ${usedUp} of inotify are in use: a runtime that starts cannot watch its network’s configuration, and kubectl logs -f ends`,
+      evidence: [`one more watch was refused; ${name} is ${limit}`],
+      remedy: `Raise the limit, which interrupts nothing: sysctl -w ${name}=${Math.max(1_024, limit * 8)}, and for good in /etc/sysctl.d. See who has them: find /proc/[0-9]*/fd -lname anon_inode:inotify.`,
     },
   ];
 }

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -45,6 +47,20 @@ async function crowd(pid: number, { node, atEnd }: Scene): Promise<void> {
 async function findPidsCgroup(pid: number): Promise<string> {
   const line = /^\d+:pids:(.*)$/m.exec(await readFile(`/proc/${pid}/cgroup`, 'utf8'));
   return path.join('/sys/fs/cgroup/pids', line?.[1] ?? '/');
+}
+
+/** The number of inotify_init1(2), which perl does not know by its name. */
+const INOTIFY = process.arch === 'arm64' ? 26 : 294;
+const WATCHES = '/proc/sys/fs/inotify/max_user_watches';
+
+/** Takes all instances of inotify that root may have. */
+async function takeAllInstances({ atEnd }: Scene): Promise<void> {
+  const script = `$| = 1; 1 while syscall(${INOTIFY}, 0) >= 0; print "full\\n"; sleep 100000`;
+  const holder = spawn('sh', ['-c', `ulimit -n 1048576; exec perl -e '${script}'`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  atEnd(() => holder.kill('SIGKILL'));
+  await once(holder.stdout, 'data');
 }
 
 /** A process that its parent has not waited for yet is gone, too. */
@@ -170,6 +186,27 @@ export const DAEMON_INCIDENTS: readonly Incident[] = [
       const pid = scene.node.containerd.pid!;
       await crowd(pid, scene);
       return { codes: ['TasksUsedUp'], pid, remedy: /^Raise TasksMax of its unit, which interrupts nothing/ };
+    },
+  },
+  {
+    name: 'root has no instance of inotify left',
+    pods: PODS,
+    make: async (scene) => {
+      await takeAllInstances(scene);
+      return {
+        codes: ['InotifyUsedUp'],
+        remedy: /^Raise the limit, which interrupts nothing: sysctl -w fs.inotify.max_user_instances=/,
+      };
+    },
+  },
+  {
+    name: 'root has no watch of inotify left',
+    pods: PODS,
+    make: async ({ atEnd }) => {
+      const before = await readFile(WATCHES, 'utf8');
+      await writeFile(WATCHES, '0');
+      atEnd(() => writeFile(WATCHES, before));
+      return { codes: ['InotifyUsedUp'], remedy: /fs.inotify.max_user_watches=/ };
     },
   },
   {

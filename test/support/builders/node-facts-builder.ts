@@ -133,6 +133,7 @@ const HEALTHY_MACHINE: MachineFacts = {
   deadMounts: known([]),
   failedFileSystems: known([]),
   kernelLog: known({ records: 900, reachesMs: 86_400_000, troubles: [], killed: [] }),
+  inotify: known({ instances: 128, watches: 65_536 }),
   runtimeWork: known({
     ...{ calls: [], callCount: 0, endedCalls: [], endedCallCount: 0 },
     ...{ illShims: [], illShimCount: 0, asked: 100 },
