@@ -39,7 +39,7 @@ const WANTED = [
   ...[RELIST_SECONDS, OPERATION_SECONDS, OPERATION_ERRORS, LAST_SEEN, DISCARDED],
   ...[INTERVAL_SECONDS, STREAM_CONNECTIONS, THRESHOLD],
 ];
-/** Looks that are so far apart are those of an evented PLEG: its period is five minutes, that of others one to ten seconds. */
+/** Relists that are so far apart are those of an evented PLEG: its period is five minutes, that of others one to ten seconds. */
 const EVENTED_INTERVAL_S = 60;
 const MAX_WORDS = 500;
 /** It answers within milliseconds when it is well; longer than that nobody waits for it. */
@@ -55,7 +55,7 @@ interface Scrape {
   readonly samples: readonly Sample[];
 }
 
-/** Looks at a kubelet at the begin of an examination and at its end. */
+/** Reads what a kubelet says at the begin of an examination and at its end. */
 export class KubeletExaminer {
   readonly #addresses: KubeletAddresses;
   readonly #clock: Clock;

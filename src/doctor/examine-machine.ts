@@ -47,16 +47,16 @@ const OTHER_DISKS: readonly DiskPath[] = [
 const MAX_ENDED = 200;
 
 /** What runs at one time. */
-interface ProcessLook {
+interface ProcessScan {
   readonly processes: readonly SeenProcess[];
   readonly shims: readonly Shim[];
   /** Of the containerds that these shims belong to, where nobody listens. */
   readonly deadAddresses: ReadonlySet<string>;
 }
 
-type FirstLook = ProcessLook & { readonly blocked: readonly BlockedThread[] };
+type FirstScan = ProcessScan & { readonly blocked: readonly BlockedThread[] };
 
-/** Looks at the machine at the begin of an examination and at its end. */
+/** Examines the machine at the begin of an examination and at its end. */
 export class MachineExaminer {
   readonly #files: HostFiles;
   readonly #clock: Clock;
@@ -67,7 +67,7 @@ export class MachineExaminer {
     notKnown('it was not examined'),
   );
   #systemd: Promise<Looked<SystemdFacts>> = Promise.resolve(notKnown('it was not examined'));
-  #first: Looked<FirstLook> = notKnown('it was not examined');
+  #first: Looked<FirstScan> = notKnown('it was not examined');
   #answers: Promise<ShimReplies> = Promise.resolve(new Map());
   #calls: readonly OciCall[] = [];
   readonly #sampler: OciCallSampler;
@@ -94,8 +94,8 @@ export class MachineExaminer {
     const [files, clock, signal] = [this.#files, this.#clock, this.#signal];
     this.#systemd = ask(() => readUnits({ files, clock, signal }));
     this.#first = await ask(async () => {
-      const look = await this.#lookAtProcesses();
-      return { ...look, blocked: await readBlocked(this.#files, look.processes) };
+      const scan = await this.#scanProcesses();
+      return { ...scan, blocked: await readBlocked(this.#files, scan.processes) };
     });
     if (!this.#first.known) return;
     this.#daemons = await readDaemons(this.#files, this.#first.value.processes, this.#addresses).catch(
@@ -158,7 +158,7 @@ export class MachineExaminer {
     return [];
   }
 
-  async #lookAtProcesses(): Promise<ProcessLook> {
+  async #scanProcesses(): Promise<ProcessScan> {
     const processes = await readProcesses(this.#files);
     const shims = await readShims(this.#files, processes);
     return { processes, shims, deadAddresses: await findDeadAddresses(this.#files, addressesOf(shims)) };
@@ -182,7 +182,7 @@ export class MachineExaminer {
     >
   > {
     const files = this.#files;
-    const [first, second] = [this.#first, await ask(() => this.#lookAtProcesses())];
+    const [first, second] = [this.#first, await ask(() => this.#scanProcesses())];
     if (!first.known || !second.known) {
       const nothing = notKnown('/proc cannot be read');
       return {

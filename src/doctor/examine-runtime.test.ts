@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
 import { PodloopError } from '#base/errors/errors.js';
 import { CallPlaces } from './facts/call-places.js';
-import { findChanges, tellsEveryReader } from './facts/event-witness.js';
+import { findChanges, sendsToEveryReader } from './facts/event-witness.js';
 import { type ListedContainer, type ListedSandbox } from './runtime-port.js';
 import { summarizePopulation } from './summarize-population.js';
 import { CallMeter } from './facts/call-meter.js';
@@ -164,6 +164,6 @@ describe('changes between two lists', () => {
     ['podloop-embedded', '0.1.0', true],
     ['cri-o', '1.30.0', undefined],
   ])('are told to every reader by %s %s: %s', (name, version, expected) => {
-    expect(tellsEveryReader(name, version)).toBe(expected);
+    expect(sendsToEveryReader(name, version)).toBe(expected);
   });
 });

@@ -3,7 +3,7 @@ import { linkAbort } from '#base/async/linked-abort.js';
 import { type Clock } from '#base/time/clock.js';
 import { CallMeter, type CallUnderWay } from './facts/call-meter.js';
 import { ConnectionWatch } from './facts/connection-watch.js';
-import { EventWitness, type ListedNode, tellsEveryReader } from './facts/event-witness.js';
+import { EventWitness, type ListedNode, sendsToEveryReader } from './facts/event-witness.js';
 import { inspectPods } from './inspect-pods.js';
 import { known, type Looked, notKnown } from './looked.js';
 import { percentileOf } from '#base/text/percentile.js';
@@ -44,7 +44,7 @@ export interface RuntimeProgress {
   readonly underWay: readonly CallUnderWay[];
 }
 
-/** What an examination gives: the facts, and what others need who look at the same node. */
+/** What an examination gives: the facts, and what others need to examine the same node. */
 export interface RuntimeExamination {
   readonly facts: RuntimeFacts;
   /** What was there at the begin and at the end; undefined when it could not be listed. */
@@ -172,7 +172,7 @@ function notConnected(runtime: RuntimePort, connection: ConnectionWatch): Runtim
 /** Why the events of that runtime are not read; undefined when they are. */
 function whyNoEvents(events: EventReading, name: string, version: string): string | undefined {
   if (events === 'never') return 'reading events is switched off';
-  const everyReader = tellsEveryReader(name, version);
+  const everyReader = sendsToEveryReader(name, version);
   if (everyReader === false)
     return `${name} ${version} gives each event to one reader alone, and to read them is to take them from others`;
   if (everyReader === undefined && events === 'auto')

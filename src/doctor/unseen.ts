@@ -68,14 +68,14 @@ function listUnseenAgents({ runtime, machine, kubelet, agent }: NodeFacts): Row[
   const runs = daemons.kubelet !== undefined;
   const hasKubelet = kubelet.health.known || kubelet.metrics.known || runs;
   // The runtime in the box, and a recording.
-  const isOurs = agent.known || runtime.name.startsWith('podloop');
+  const isOwned = agent.known || runtime.name.startsWith('podloop');
   const ofKubelet: Row[] = [
     ['the kubelet’s health', kubelet.health, runs],
     ['the kubelet’s metrics', kubelet.metrics, false],
     ['the kubelet’s pods', kubelet.waiting, false],
   ];
   return [
-    ...(isOurs && !hasKubelet ? [] : ofKubelet),
+    ...(isOwned && !hasKubelet ? [] : ofKubelet),
     ...(hasKubelet ? [] : [['podloop’s agent', agent, false] as const]),
   ];
 }

@@ -39,15 +39,15 @@ export async function readBlocked(
   const [first, others] = [true, false].map((is) =>
     withMore.filter(({ command }) => FIRST.test(command) === is),
   );
-  let looked = 0;
+  let read = 0;
   for (const { pid, command } of [...first!, ...others!]) {
-    if (looked >= MAX_THREADS) break;
+    if (read >= MAX_THREADS) break;
     const names = await files.list(`/proc/${pid}/task`).catch(() => []);
     const tids = names
       .map(Number)
       .filter((tid) => tid !== pid)
-      .slice(0, MAX_THREADS - looked);
-    looked += tids.length;
+      .slice(0, MAX_THREADS - read);
+    read += tids.length;
     const threads = await inBatches(tids, async (tid) => readThread(files, { pid, command, tid }));
     blocked.push(...threads.filter((thread) => thread !== undefined));
   }

@@ -107,7 +107,7 @@ export function findChanges(
  * Whether every reader of this runtime's event stream gets every event, so that one more takes nothing from anybody.
  * containerd has it so since 2.0; before, all readers share one channel.
  */
-export function tellsEveryReader(name: string, version: string): boolean | undefined {
+export function sendsToEveryReader(name: string, version: string): boolean | undefined {
   if (name === EMBEDDED_RUNTIME_NAME) return true;
   if (name !== 'containerd') return undefined;
   const major = /^v?(\d+)\./.exec(version)?.[1];

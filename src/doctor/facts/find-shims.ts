@@ -83,9 +83,9 @@ export function judgeShims(
       `the shims that run belong to ${ofPods[0]!.address}, which is not the runtime that was asked`,
     );
   }
-  const isOurs = ({ address, namespace }: Shim): boolean => own.has(address) && namespace === CRI_NAMESPACE;
-  const after = shims.after.filter(isOurs);
-  const wereThere = new Set(shims.before.filter(isOurs).map(({ pid }) => pid));
+  const isOwn = ({ address, namespace }: Shim): boolean => own.has(address) && namespace === CRI_NAMESPACE;
+  const after = shims.after.filter(isOwn);
+  const wereThere = new Set(shims.before.filter(isOwn).map(({ pid }) => pid));
   const listed = new Set([...lists.first.sandboxes, ...lists.last.sandboxes].map(({ id }) => id));
   const isOld = (shim: Shim): boolean => ageOf(shim, uptimeMs) >= ORPHAN_AGE_MS;
   const orphans = after.filter(

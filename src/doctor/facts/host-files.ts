@@ -57,7 +57,7 @@ export interface HostFilesOptions {
 }
 
 /**
- * The files of the machine that is looked at: this one's, or those of a root that is mounted somewhere, as in a
+ * The files of the examined machine: this one's, or those of a root that is mounted somewhere, as in a
  * container. What hangs is given up, so that a dead disk does not hold up the examination.
  */
 export class HostFiles {

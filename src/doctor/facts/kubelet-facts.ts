@@ -42,7 +42,7 @@ export interface KubeletMetrics {
   readonly thresholdMs?: number;
   /** Whether it gets changes from an event stream, so that it relists every five minutes only. */
   readonly isEvented: boolean;
-  /** Of its looks at the pods: the 99th percentile, of how many, and whether of those since the examination began. */
+  /** Of its relists: the 99th percentile in milliseconds, how many there are, and whether only those since the examination began count. */
   readonly relistP99Ms?: number;
   readonly relists: number;
   readonly isRecent: boolean;

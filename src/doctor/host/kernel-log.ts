@@ -11,7 +11,7 @@ import { type HostFiles } from '../facts/host-files.js';
 import { type ContainerOwner, type NamedProcess } from './host-facts.js';
 import { readUptimeMs } from './process-state.js';
 
-/** Lines of one kind that are kept, the newest. */
+/** Maximum of lines of one kind to show, the newest. */
 const MAX_LINES = 5;
 
 /** What the kernel complains about. */

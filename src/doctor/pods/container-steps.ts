@@ -30,7 +30,7 @@ const REMEDIES: Partial<Readonly<Record<PodStep, string>>> = {
 };
 
 /** Containers that wait, where the agent itself says why. */
-export function explainTold({ object, pod, facts, source }: PodCase): Standing | undefined {
+export function explainWaiting({ object, pod, facts, source }: PodCase): Standing | undefined {
   for (const status of listStatuses({ object })) {
     const { name = '', state, lastState, restartCount = 0 } = status;
     const hasCrashed = crashesAgain(status, object ?? {}, isInit({ object }, name));

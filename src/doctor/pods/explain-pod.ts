@@ -3,13 +3,13 @@ import { type FindingCode } from '../finding-codes.js';
 import { type Finding } from '../finding.js';
 import { valueOf } from '../looked.js';
 import { count, formatMs } from '../rules/words.js';
-import { explainMade, explainTold } from './container-steps.js';
+import { explainMade, explainWaiting } from './container-steps.js';
 import { type PodCase, type PodDiagnosis } from './pod-case.js';
 import { describeEnd, type EventObject, type VolumeObject } from './pod-object.js';
 import { explainByRuntime } from './runtime-steps.js';
 import { findNews, type Standing, timeOf } from './standing.js';
 
-/** Findings about the node as a whole with which no pod starts, or none is looked after. */
+/** Findings about the node as a whole with which no pod starts, or nobody looks after any. */
 const OF_NODE: readonly FindingCode[] = [
   ...(['RuntimeSocketMissing', 'RuntimeNotRunning', 'RuntimeNotCri', 'RuntimeForbidden'] as const),
   ...(['RuntimeFlapping', 'RuntimeHung', 'RuntimeStopped', 'RuntimeSlow', 'RuntimeNotReady'] as const),
@@ -30,7 +30,7 @@ export function explainPod(podCase: PodCase): PodDiagnosis {
   const standing =
     explainEnd(podCase) ??
     explainDeletion(podCase) ??
-    explainTold(podCase) ??
+    explainWaiting(podCase) ??
     explainSandbox(podCase) ??
     explainMade(podCase) ??
     explainByRuntime(podCase);

@@ -70,8 +70,7 @@ function judgeStuckPods(report: PlegReport, known: ReadonlySet<unknown>, atMs: n
         ...(error === '' ? [] : [error]),
       ],
       ids: inFlight.slice(0, MAX_SINGLE).flatMap(({ containerId = '' }) => toId(containerId)),
-      remedy:
-        'All other pods go on. Look at the pod’s shim and volumes, and into the runtime’s log for its id.',
+      remedy: 'All other pods go on. See the pod’s shim and volumes, and the runtime’s log about its id.',
     };
   });
 }
@@ -139,7 +138,7 @@ function judgeEvents({ stream, runtime }: PlegReport): Finding[] {
   return [
     {
       ...{ code: 'AgentEventsMissed', severity: 'info', call: 'GetContainerEvents' },
-      message: `${count(missed, 'change')} that podloop’s agent found by looking came without an event of ${runtime.name} ${runtime.version}`,
+      message: `${count(missed, 'change')} that relists of podloop’s agent found came without an event of ${runtime.name} ${runtime.version}`,
       evidence: [`${announced} were announced, ${missed} were not`],
       remedy:
         'podloop relists by itself and loses nothing. Beside a kubelet with EventedPLEG on containerd 1.7 each of the two gets a part.',
@@ -160,7 +159,7 @@ function judgeCluster({ cluster }: PlegReport): Finding[] {
       message: `podloop’s agent does not get from the API server ${server} what a node needs`,
       evidence: problems.map(({ what, error }) => `${what}: ${error}`),
       remedy:
-        'Pods that are here go on meanwhile. Look whether the API server is there, and at the kubeconfig: its server, its certificate authority, and that its user is system:node:NAME of this node.',
+        'Pods that are here go on meanwhile. See whether the API server is there, and read the kubeconfig: its server, its certificate authority, and that its user is system:node:NAME of this node.',
     },
   ];
 }

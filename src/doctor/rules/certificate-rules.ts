@@ -13,7 +13,7 @@ export const certificateRules: Rule = ({ certificates, atMs }) =>
     .filter((certificate) => !isReplaced(certificate, certificates))
     .flatMap((each) => judge(each, atMs));
 
-/** What a kubelet has signed itself to serve with: unless told to, no API server checks it, and it is never renewed. */
+/** What a kubelet has signed itself to serve with: an API server checks it only with --kubelet-certificate-authority, and it is never renewed. */
 const SELF_SIGNED = /\/kubelet\.crt$/;
 
 /** A kubelet that has got a certificate to serve with leaves the one that it signed itself where it is. */

@@ -19,7 +19,7 @@ export const connectionRules: Rule = ({ runtime: { endpoint, connection }, machi
     return [
       {
         ...{ code: 'RuntimeFlapping', severity: 'critical', evidence },
-        message: `the runtime at ${endpoint} went away while it was looked at: it is being restarted, or crashes`,
+        message: `the runtime at ${endpoint} went away during the examination: it is being restarted, or crashes`,
         remedy: `See why it ends: journalctl -u ${unitsOfRuntime(endpoint)[0] ?? 'containerd'}, systemctl status, dmesg for the OOM killer. Pods go on meanwhile, and nobody sees what happens to them.`,
       },
     ];

@@ -120,7 +120,7 @@ function findHung({ troubles }: KernelLogFacts, atMs: number): Finding[] {
 
 /** Kills of what the node needs, and those for want of memory of the whole machine. */
 function findKilled({ killed }: KernelLogFacts, atMs: number, daemons: DaemonFacts = {}): Finding[] {
-  // Another program of that name was killed where ours has run since before.
+  // Another program of that name was killed where the one of this node has run since before.
   const wasOther = ({ command, agoMs }: KilledProcess): boolean =>
     [daemons.runtime, daemons.kubelet].some((daemon) => daemon?.command === command && daemon.forMs > agoMs);
   const bad = killed.filter(

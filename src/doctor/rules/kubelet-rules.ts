@@ -67,7 +67,7 @@ function judgeMetrics(metrics: KubeletMetrics, busy: string | undefined, atMs: n
     findings.push({
       ...{
         code: 'KubeletRelistSlow',
-        // A look that takes seconds while all wait for the CPU is no illness, one that takes ten of them is.
+        // A relist that takes seconds while all wait for the CPU is no illness, one that takes ten of them is.
         severity:
           relistP99Ms >= LIMITS.relistVerySlowMs ? 'critical' : busy === undefined ? 'warning' : 'info',
       },

@@ -66,7 +66,7 @@ function findFailing({ failing }: InspectionFacts): Finding[] {
   return [
     {
       ...{ code: 'PodStatusFails', severity: 'warning', call: failing[0]!.method, pod: failing[0]!.pod! },
-      message: `the runtime cannot tell the status of ${nameSome(names, byPod.length)}: nobody learns what happens there`,
+      message: `the runtime does not give the status of ${nameSome(names, byPod.length)}: nobody learns what happens there`,
       evidence: failing.slice(0, MAX_NAMED).map((call) => `${formatPod(call.pod!)}: ${describe(call)}`),
       remedy:
         'The runtime’s log has the reason. A container that is broken for good is removed with crictl rm -f, its pod with crictl rmp -f: that ends them, and the kubelet makes them again.',
@@ -92,7 +92,7 @@ function findSlow({ slowest, medianMs }: InspectionFacts): Finding[] {
       evidence: [...lines, `median of a call: ${formatMs(medianMs)}`],
       message: `the status of pod ${nameSome(slow.map(({ pod }) => formatPod(pod)))} takes far longer than that of others: ${method}${of} takes ${formatMs(ms)}`,
       remedy:
-        'Look at its shim and its volumes: a slow network file system, a container that is being stopped, a frozen cgroup.',
+        'See its shim and its volumes: a slow network file system, a container that is being stopped, a frozen cgroup.',
     },
   ];
 }

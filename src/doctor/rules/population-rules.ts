@@ -94,7 +94,7 @@ function findStorms({ sandboxStorms, crashLoops, crashLoopCount }: PopulationFac
       evidence: crashLoops.map(
         ({ pod, container, attempt }) => `${formatPod(pod)}: container ${container}, attempt ${attempt}`,
       ),
-      remedy: 'Look at why they end: kubectl logs --previous, kubectl describe pod.',
+      remedy: 'See why they end: kubectl logs --previous, kubectl describe pod.',
     });
   }
   return findings;

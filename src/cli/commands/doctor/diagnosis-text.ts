@@ -47,7 +47,7 @@ export function oneLine(text: string): string {
 /** The first line: what the exit code says, in words. */
 function judge(diagnosis: Diagnosis): string {
   const { facts, findings } = diagnosis;
-  const looked = `${nameOf(facts.runtime)}, examined in ${formatMs(facts.tookMs)}`;
+  const examined = `${nameOf(facts.runtime)}, examined in ${formatMs(facts.tookMs)}`;
   const countOf = (severity: Finding['severity']): number =>
     findings.filter((finding) => finding.severity === severity).length;
   const words = [
@@ -57,11 +57,11 @@ function judge(diagnosis: Diagnosis): string {
   const counted = words.flatMap(([number, word]) => (number === 0 ? [] : [`${number} ${word}`])).join(', ');
   switch (exitCodeOf(diagnosis)) {
     case EXIT_CODES.healthy:
-      return `HEALTHY: nothing is wrong. ${looked}`;
+      return `HEALTHY: nothing is wrong. ${examined}`;
     case EXIT_CODES.notJudged:
-      return `NOT JUDGED: ${counted === '' ? 'nothing was found' : counted}, but not all that matters was seen. ${looked}`;
+      return `NOT JUDGED: ${counted === '' ? 'nothing was found' : counted}, but not all that matters was seen. ${examined}`;
     default:
-      return `${countOf('critical') > 0 ? 'CRITICAL' : 'WARNING'}: ${counted}. ${looked}`;
+      return `${countOf('critical') > 0 ? 'CRITICAL' : 'WARNING'}: ${counted}. ${examined}`;
   }
 }
 

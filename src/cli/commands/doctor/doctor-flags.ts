@@ -26,7 +26,7 @@ export interface DoctorFlags extends KubeletFlags {
 
 const TIMEOUT_MS = 10_000;
 const WATCH_MS = 3_000;
-/** Between two looks of `--watch`. */
+/** Between two examinations of `--watch`. */
 export const WATCH_INTERVAL_MS = 30_000;
 const SHORTEST_MS = 10;
 

@@ -60,7 +60,7 @@ const FLAG_GROUPS = {
 
 const HELP = `
 It changes nothing and takes no event from a kubelet or an agent that runs beside it. Run it as root. Unless a runtime is
-named, it looks at the one that podloop's own agent works with, where that answers; else at the one that the machine has.
+named, it examines the one that podloop's own agent works with, where that answers; else at the one that the machine has.
 
 With "pod NAME" it says why that pod does not run: at which step it stands (admission, volume, network, sandbox, pull, create,
 start, probe, back-off, deletion), since when, why, and what to do. It reads podloop's own agent, or a kubelet's /pods; where
