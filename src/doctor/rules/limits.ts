@@ -83,6 +83,10 @@ export const LIMITS = {
   /** A pod is made within seconds, but for its images. */
   podWaitsMs: 15_000,
   podWaitsLongMs: 300_000,
+  /** After how long without a sandbox old errors of RunPodSandbox count, how often a kubelet tries again, and what is enough of them. */
+  sandboxesFailMs: 25_000,
+  sandboxRetryMs: 15_000,
+  sandboxErrorsMany: 100,
   /** A single one may fail while the network restarts. */
   sandboxErrors: 3,
   /** A disk is attached and mounted within seconds; one that is made first takes longer. */

@@ -65,7 +65,14 @@ describe('pods that do not start', () => {
 
   it('are nobody’s fault while they are young, or while nothing has failed', () => {
     expect(find([aWaiting('a', { forMs: 14_000 })])).toEqual([]);
-    expect(find([aWaiting('a')], { sandboxErrors: 0 })).toEqual([]);
+    expect(find([aWaiting('a')], { sandboxErrors: 0, sandboxErrorsLately: 0 })).toEqual([]);
+    // Many are made at once, and a few sandboxes failed long ago.
+    const made = ['a', 'b', 'c', 'd', 'e'].map((name) => aWaiting(name, { forMs: 32_000 }));
+    expect(find(made, { sandboxErrors: 9, sandboxErrorsLately: 0 })).toEqual([]);
+    expect(find(made, { sandboxErrors: 10, sandboxErrorsLately: 0 })).toMatchObject([
+      { code: 'SandboxesFail' },
+    ]);
+    expect(find([aWaiting('a', { forMs: 20_000 })], { sandboxErrorsLately: 0 })).toEqual([]);
     expect(find([aWaiting('a', { hasSandbox: true })])).toEqual([]);
   });
 

@@ -19,11 +19,10 @@ export const waitingRules: Rule = ({ kubelet, atMs }) => {
   const metrics = valueOf(kubelet.metrics);
   if (waiting === undefined) return metrics === undefined ? [] : findByCounters(metrics);
   const late = waiting.filter(({ forMs }) => forMs >= LIMITS.podWaitsMs);
-  const { sandboxErrors = 0, sandboxErrorsLately = 0, volumesMissing = 0 } = metrics ?? {};
-  // Errors of long ago are no reason where volumes are missing, for which a sandbox waits.
-  const sandboxesFail = sandboxErrors > 0 && (sandboxErrorsLately > 0 || volumesMissing === 0);
-  const isOfNode = ({ hasSandbox, reason }: WaitingPod): boolean =>
-    !hasSandbox && BEING_MADE.includes(reason) && sandboxesFail;
+  const { volumesMissing = 0 } = metrics ?? {};
+  const withoutSandbox = late.filter(({ hasSandbox, reason }) => !hasSandbox && BEING_MADE.includes(reason));
+  const sandboxesFail = metrics !== undefined && doSandboxesFail(withoutSandbox, metrics);
+  const isOfNode = (pod: WaitingPod): boolean => sandboxesFail && withoutSandbox.includes(pod);
   return [
     ...(metrics === undefined ? [] : findFailing(late.filter(isOfNode), metrics, atMs)),
     ...findWaiting(
@@ -33,6 +32,22 @@ export const waitingRules: Rule = ({ kubelet, atMs }) => {
     ),
   ];
 };
+
+/**
+ * Whether sandboxes of these pods fail. Errors are counted since the kubelet started, and one of long ago is no reason for a pod that is
+ * made slowly: without an error while this ran there have to be as many as these pods have had by now, each in fifteen seconds.
+ */
+function doSandboxesFail(
+  pods: readonly WaitingPod[],
+  { sandboxErrors, sandboxErrorsLately, volumesMissing = 0 }: KubeletMetrics,
+): boolean {
+  if (sandboxErrorsLately > 0) return true;
+  // A sandbox waits for the volumes of its pod.
+  if (volumesMissing > 0) return false;
+  const old = pods.filter(({ forMs }) => forMs >= LIMITS.sandboxesFailMs);
+  const expected = old.reduce((sum, { forMs }) => sum + Math.floor(forMs / LIMITS.sandboxRetryMs), 0);
+  return old.length > 0 && sandboxErrors >= Math.min(expected, LIMITS.sandboxErrorsMany);
+}
 
 /** An image and a volume may take their time, a sandbox and a container do not. */
 function isStuck(waiting: WaitingPod, volumesMissing: number): boolean {
