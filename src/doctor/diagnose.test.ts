@@ -435,6 +435,14 @@ describe('diagnose', () => {
     ]);
   });
 
+  it('finds one cause for a disk on which everything waits', () => {
+    const fsync = known({ path: '/var/lib/containerd', writes: 5, medianMs: 900, maxMs: 4_000 });
+    const busy = pressed('io', { fullAvg10: 80 }).machine;
+    expect(diagnose(aNode({ machine: { ...busy, fsync } }))).toMatchObject([
+      { code: 'IoPressure', follows: [{ code: 'DiskSlow' }] },
+    ]);
+  });
+
   it('leaves alone what is busy and well', () => {
     const busy = [
       measured({ isEvented: true, lastSeenAgoMs: 310_000 }),

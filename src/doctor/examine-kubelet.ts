@@ -1,5 +1,6 @@
 import { type Clock } from '#base/time/clock.js';
 import { messageOf } from '#base/errors/errors.js';
+import { startFairDeadline } from '#base/async/fair-deadline.js';
 import { linkAbort } from '#base/async/linked-abort.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { type HttpAnswer, type HttpCredentials, httpGet } from './facts/http-get.js';
@@ -163,9 +164,12 @@ export class KubeletExaminer {
 
   async #get(url: string): Promise<HttpAnswer> {
     const late = linkAbort(this.#signal);
-    const timer = this.#clock.setTimer(this.#timeoutMs, () => {
-      this.#isSilent = true;
-      late.abort(new SilentKubeletError(`no answer within ${this.#timeoutMs} ms`));
+    const deadline = startFairDeadline({
+      ...{ clock: this.#clock, deadlineMs: this.#timeoutMs },
+      onExpired: () => {
+        this.#isSilent = true;
+        late.abort(new SilentKubeletError(`no answer within ${this.#timeoutMs} ms`));
+      },
     });
     try {
       return await httpGet(url, this.#addresses.credentials, late.signal);
@@ -173,7 +177,7 @@ export class KubeletExaminer {
       this.#signal.throwIfAborted();
       throw late.signal.aborted ? (late.signal.reason as Error) : error;
     } finally {
-      timer.cancel();
+      deadline.cancel();
       late.unlink();
     }
   }

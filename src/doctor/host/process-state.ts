@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { parseUptimeMs, TICK_MS } from '#base/proc/proc-text.js';
 import { type HostFiles } from '../facts/host-files.js';
 import { type SeenProcess } from '../facts/process-table.js';
@@ -28,8 +29,8 @@ export function isStopped({ state }: Pick<ProcessState, 'state'>): boolean {
 }
 
 /**
- * The folder of the frozen cgroup that a process is in; undefined when it is in none. What the process sleeps in does
- * not show it: on cgroup v1 a task that slept when it was frozen goes on sleeping there.
+ * The folder of the frozen cgroup that a process is in, or of the one above that with which it is frozen; undefined when it is in
+ * none. What the process sleeps in does not show it: on cgroup v1 a task that slept when it was frozen goes on sleeping there.
  */
 export async function findFrozenCgroup(files: HostFiles, pid: number): Promise<string | undefined> {
   const folder = findCgroup((await files.find(`/proc/${pid}/cgroup`)) ?? '', 'freezer');
@@ -39,7 +40,16 @@ export async function findFrozenCgroup(files: HostFiles, pid: number): Promise<s
   const isFrozen =
     (await files.find(`${folder}/freezer.state`))?.trim() === 'FROZEN' ||
     /^frozen 1$/m.test((await files.find(`${folder}/cgroup.events`)) ?? '');
-  return isFrozen ? folder : undefined;
+  return isFrozen ? ((await findFreezer(files, folder)) ?? folder) : undefined;
+}
+
+/** The nearest cgroup that was itself told to freeze: to thaw one below it changes nothing. */
+async function findFreezer(files: HostFiles, folder: string): Promise<string | undefined> {
+  for (let at = folder; at.startsWith('/sys/fs/cgroup/'); at = dirname(at)) {
+    for (const name of ['cgroup.freeze', 'freezer.self_freezing'])
+      if ((await files.find(`${at}/${name}`))?.trim() === '1') return at;
+  }
+  return undefined;
 }
 
 /** Of a pod of an API server, or of a file; systemd's names have underscores. */

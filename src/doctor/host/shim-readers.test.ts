@@ -235,6 +235,20 @@ describe('shims', () => {
     },
   );
 
+  it.each([
+    ['v1', '6:freezer:/a/b\n', 'freezer/a', 'freezer/a/b/freezer.state', 'FROZEN\n', 'freezer.self_freezing'],
+    ['v2', '0::/a/b\n', 'a', 'a/b/cgroup.events', 'populated 1\nfrozen 1\n', 'cgroup.freeze'],
+  ])(
+    'that are frozen with a cgroup above theirs are thawed there: %s',
+    async (_, line, above, file, text, own) => {
+      await write('proc/20/cgroup', line);
+      await write(`sys/fs/cgroup/${file}`, text);
+      await write(`sys/fs/cgroup/${above}/b/${own}`, '0\n');
+      await write(`sys/fs/cgroup/${above}/${own}`, '1\n');
+      expect(await findFrozenCgroup(files, 20)).toBe(`/sys/fs/cgroup/${above}`);
+    },
+  );
+
   it('that took a question and did not answer are ill, others are not', async () => {
     await addProcess(20, 'containerd-shim');
     const scan = await readProcesses(files);

@@ -52,6 +52,7 @@ const CONSEQUENCES: readonly Consequence[] = [
     causes: ['CpuPressure', 'IoPressure', 'MemoryPressure'],
     ofNode: ['OciRuntimeSlow', 'KubeletRelistSlow'],
   },
+  { causes: ['IoPressure'], ofNode: ['DiskSlow'] },
   {
     causes: ['OutOfMemory'],
     isCause: ({ process }) => /^(containerd|crio|dockerd|cri-dockerd)$/.test(process?.command ?? ''),
