@@ -100,7 +100,7 @@ describe.each(RELEASES)('beside a kubelet on containerd %s', (release) => {
     let first = '';
     for (let round = 1; ; round++) {
       const examination = await node.examine();
-      const { verdict, why } = judge(examination.findings, expected);
+      const { verdict, why } = judge(examination.findings, expected, examination.tookMs);
       const lines = toDiagnosisLines(examination, false);
       console.log(
         `${release}, ${incident.name}: ${verdict} ${why} (${(examination.tookMs / 1_000).toFixed(1)} s)\n${lines.join('\n')}`,

@@ -11,9 +11,15 @@ const EXPECTED = { codes: ['ShimStopped'], pods: ['default/web'], pid: 7, remedy
 
 describe('judge', () => {
   it('is right when the cause is named, and nothing else is', () => {
-    expect(judge([aFinding()], EXPECTED)).toEqual({ verdict: 'right', why: '' });
+    expect(judge([aFinding()], EXPECTED, 4_000)).toEqual({ verdict: 'right', why: '' });
     const ofOthers = aFinding({ code: 'CpuPressure', severity: 'warning' });
-    expect(judge([ofOthers, aFinding()], EXPECTED).verdict).toBe('right');
+    expect(judge([ofOthers, aFinding()], EXPECTED, 4_000).verdict).toBe('right');
+  });
+
+  it('is not when it takes longer than people wait', () => {
+    expect(judge([aFinding()], EXPECTED, 16_240)).toEqual({
+      ...{ verdict: 'unnamed', why: 'it took 16.2 s, more than 15' },
+    });
   });
 
   it.each<[string, Finding[], string, string]>([
@@ -29,7 +35,7 @@ describe('judge', () => {
     ],
     ['more is blamed', [aFinding(), aFinding({ code: 'ListHangs' })], 'unnamed', 'it also found ListHangs'],
   ])('is not when %s', (_, findings, verdict, why) => {
-    expect(judge(findings, EXPECTED)).toEqual({ verdict, why });
+    expect(judge(findings, EXPECTED, 4_000)).toEqual({ verdict, why });
   });
 });
 

@@ -63,8 +63,11 @@ export function ofTheNode(findings: readonly Finding[], expected: readonly strin
   });
 }
 
-/** Holds what was found against what had to be. Pure. */
-export function judge(findings: readonly Finding[], expected: Expected): Judgement {
+/** Whoever asks while something is wrong waits no longer. */
+const MAX_TOOK_MS = 15_000;
+
+/** Holds what was found, and how long that took, against what had to be. Pure. */
+export function judge(findings: readonly Finding[], expected: Expected, tookMs: number): Judgement {
   const { codes, pods = [], container, operation, pid, remedy, hasSince } = expected;
   const all = ofTheNode(findings, codes);
   const found = all.find(({ code }) => codes.includes(code));
@@ -84,5 +87,7 @@ export function judge(findings: readonly Finding[], expected: Expected): Judgeme
   if (lacks.length > 0) return { verdict: 'unnamed', why: `it does not say ${lacks.join(', ')}` };
   const others = all.filter((finding) => finding !== found);
   if (others.length > 0) return { verdict: 'unnamed', why: `it also found ${names(others)}` };
+  if (tookMs > MAX_TOOK_MS)
+    return { verdict: 'unnamed', why: `it took ${(tookMs / 1_000).toFixed(1)} s, more than 15` };
   return { verdict: 'right', why: '' };
 }
