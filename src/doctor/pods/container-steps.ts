@@ -140,6 +140,13 @@ function explainWait(podCase: PodCase, container: string): Standing {
       },
       ...{ message: finding.message, evidence: finding.evidence, remedy: finding.remedy },
     };
+  const { population } = facts.runtime;
+  if (!population.known)
+    return {
+      ...{ step: 'unknown', container, reason: 'NotSeen' },
+      message: `container ${container} of pod ${name} does not run, and what there is of the pod is not known: ${population.why}`,
+      remedy: 'Mend the runtime first; podloop doctor says how.',
+    };
   if (created !== undefined)
     return {
       ...{ step: 'start', container, reason: 'ContainerCreating', ...since },

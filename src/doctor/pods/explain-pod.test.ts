@@ -213,6 +213,15 @@ describe('a pod that does not run stands at', () => {
     expect(pulling.message).toContain(': its image is being pulled');
   });
 
+  it('an unknown step while the runtime does not list its pods, whatever its kubelet says', () => {
+    const found = explain({
+      ...{ status: waits('ContainerCreating'), sandboxes: [] },
+      node: { runtime: { population: notKnown('the pods could not be listed') } },
+    });
+    expect(found).toMatchObject({ step: 'unknown', reason: 'NotSeen', container: 'app', isWell: false });
+    expect(found.message).toContain('is not known: the pods could not be listed');
+  });
+
   it('start while an init container runs, named before the containers that wait for it', () => {
     const init = {
       name: 'setup',
@@ -289,6 +298,15 @@ describe('a pod that is well', () => {
     expect(explain({ status: { phase: 'Succeeded', ...ended }, sandboxes: [] })).toMatchObject({
       ...{ step: 'ended', isWell: true, sinceMs: NOW - 9_000 },
     });
+  });
+
+  it('was ended with its node, which its program did not do', () => {
+    const message = 'Pod was terminated in response to imminent node shutdown.';
+    const end = { terminated: { exitCode: 143, reason: 'Error', finishedAt: ago(20_000) } };
+    const found = explain({ status: { phase: 'Failed', reason: 'Terminated', message, ...statusOf(end) } });
+    expect(found).toMatchObject({ step: 'ended', reason: 'Terminated', sinceMs: NOW - 20_000 });
+    expect(found.message).toContain(message);
+    expect(found.remedy).toMatch(/^It does not come back by itself/);
   });
 
   it('has not ended well when a container failed, or when it was evicted', () => {

@@ -21,6 +21,8 @@ const OF_NODE: readonly FindingCode[] = [
 const VOLUME_EVENTS = /^(FailedMount|FailedAttachVolume|FailedMapVolume|AlreadyMountedVolume|FailedToMake)/;
 const NETWORK_WORDS = /\bcni\b|network|\bipam\b|ip address/i;
 const IMAGE_WORDS = /pause|sandbox image|pull/i;
+/** Reasons for which a kubelet or its node ends a pod that did nothing wrong by itself; `Terminated`: the machine was shut down. */
+const ENDED_BY_NODE = ['Evicted', 'Preempting', 'DeadlineExceeded', 'Terminated', 'NodeShutdown'];
 /** Of the newest events, as evidence. */
 const MAX_EVENTS = 3;
 
@@ -117,7 +119,7 @@ function explainEnd({ object, pod }: PodCase): Standing | undefined {
       message: `pod ${name} has ended, as it should: each container with exit code 0`,
       remedy: 'Nothing: a pod that has succeeded is not started again.',
     };
-  if (reason === 'Evicted' || reason === 'Preempting' || reason === 'DeadlineExceeded')
+  if (ENDED_BY_NODE.includes(reason))
     return {
       ...{ step: 'ended', reason, ...since },
       message: `pod ${name} was ended: ${message === '' ? reason : message}`,
