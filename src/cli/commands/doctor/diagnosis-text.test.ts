@@ -55,6 +55,13 @@ describe('the first line', () => {
     expect(toDiagnosisLines({ facts, findings }, false)[0]).toMatch(verdict);
   });
 
+  it('says of a healthy node that not all was seen, where that is so', () => {
+    const facts = aNode({ rest: { kubelet: { health, metrics: silent, waiting: silent } } });
+    expect(toDiagnosisLines({ facts, findings: [] }, false)[0]).toMatch(
+      /^HEALTHY: nothing is wrong in what was seen\. containerd /,
+    );
+  });
+
   it('leaves ids to the wide form, and what is so by design', () => {
     const facts = aNode({
       runtime: { events: { known: false, why: 'gives each event to one reader alone' } },

@@ -19,7 +19,7 @@ export function toDiagnosisLines(diagnosis: Diagnosis, wide: boolean): string[] 
   const { facts, findings } = diagnosis;
   const unseen = listUnseenLines(facts, wide);
   const lines = [
-    judge(diagnosis),
+    judge(diagnosis, unseen.length > 0),
     ...findings.flatMap((finding) => ['', ...toFindingLines(finding, wide)]),
     ...(unseen.length === 0 ? [] : ['', ...unseen]),
     ...(wide ? ['', ...listMeasured(facts)] : []),
@@ -44,8 +44,8 @@ export function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim();
 }
 
-/** The first line: what the exit code says, in words. */
-function judge(diagnosis: Diagnosis): string {
+/** The first line: what the exit code says, in words. Silence about what was not seen is no good news. */
+function judge(diagnosis: Diagnosis, hasUnseen: boolean): string {
   const { facts, findings } = diagnosis;
   const examined = `${nameOf(facts.runtime)}, examined in ${formatMs(facts.tookMs)}`;
   const countOf = (severity: Finding['severity']): number =>
@@ -57,7 +57,7 @@ function judge(diagnosis: Diagnosis): string {
   const counted = words.flatMap(([number, word]) => (number === 0 ? [] : [`${number} ${word}`])).join(', ');
   switch (exitCodeOf(diagnosis)) {
     case EXIT_CODES.healthy:
-      return `HEALTHY: nothing is wrong. ${examined}`;
+      return `HEALTHY: nothing is wrong${hasUnseen ? ' in what was seen' : ''}. ${examined}`;
     case EXIT_CODES.notJudged:
       return `NOT JUDGED: ${counted === '' ? 'nothing was found' : counted}, but not all that matters was seen. ${examined}`;
     default:
