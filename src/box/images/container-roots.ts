@@ -143,6 +143,11 @@ export class ContainerRoots {
     return this.#uses;
   }
 
+  /** Whether an image is in use, as far as that is known. */
+  mayUse(imageId: string): boolean {
+    return !this.complete || [...this.#uses.values()].some((use) => use.imageId === imageId);
+  }
+
   /**
    * Makes a container's root, or finds the one that was made. The image counts as in use from the call on, not only
    * from its end.

@@ -260,6 +260,30 @@ describe('an image', () => {
   });
 });
 
+describe('a full disk', () => {
+  it('gets room by the removal of an image, although a record cannot be written', async () => {
+    await store.pull(ONE, NEVER);
+    await store.pull(SAME, NEVER);
+    await store.pull(TWO, NEVER);
+    await store.prepareRoot({ imageId: ids.two, containerId: 'c', isolated: false, signal: NEVER });
+    const full = Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
+    const sync = vi.spyOn(await commonFileHandle(), 'sync').mockRejectedValue(full);
+    try {
+      await expect(store.remove(SAME)).rejects.toThrow('ENOSPC');
+      await expect(store.remove(ids.two)).rejects.toThrow('ENOSPC');
+      expect(listed()).toEqual([HOST.id, ids.one, ids.two]);
+      await store.remove(ids.one);
+    } finally {
+      sync.mockRestore();
+    }
+    expect(listed()).toEqual([HOST.id, ids.two]);
+    expect(await list('records')).toHaveLength(1);
+    expect(await list('roots')).toHaveLength(1);
+    await reopen();
+    expect(listed()).toEqual([HOST.id, ids.two]);
+  });
+});
+
 describe('the built-in image', () => {
   it('is found by each of its names, can be pulled, and not be removed', async () => {
     for (const name of [HOST_IMAGE, `${HOST_IMAGE}:latest`, HOST.id, HOST.repoDigests[0]!]) {

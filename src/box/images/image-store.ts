@@ -87,8 +87,8 @@ export interface PullChoices {
   readonly login?: Login | undefined;
   /** What the image is for (default: this machine). */
   readonly platform?: Platform | undefined;
-  /** Called once the image is found, with what says how far its layers are from then on. */
-  readonly onFound?: (progress: () => readonly LayerProgress[]) => void;
+  /** Called once the image is found, with what says how far its layers are from then on, and with what its name means. */
+  readonly onFound?: (progress: () => readonly LayerProgress[], digest: string) => void;
 }
 
 /** What may be said of one {@link ImageStore.load}. */
@@ -216,7 +216,7 @@ export class ImageStore {
       // Its documents are here, none of its layers is.
       await this.#parts.verifiers?.verify(name, found.target, signal);
       pull.layers = found.layers;
-      onFound?.(() => this.#progressOf(found.layers));
+      onFound?.(() => this.#progressOf(found.layers), found.target.digest);
       return await this.#unpack(found, referencesFor(found, parsed?.name, parsed?.tag), signal);
     } catch (error) {
       lease.release();
@@ -386,7 +386,15 @@ export class ImageStore {
         );
       const record = this.#parts.records.find(image.id)!;
       const references = withoutReference(record.references, reference);
-      await this.#parts.records.put({ ...record, pulled: references.length > 0, references });
+      const { records, roots, catalog } = this.#parts;
+      try {
+        await records.put({ ...record, pulled: references.length > 0, references });
+      } catch (error) {
+        // A full disk has no room for a record, and is to get room by this.
+        if (!isFull(error) || references.length > 0 || roots.mayUse(image.id)) throw error;
+        await records.delete(image.id);
+        catalog.forget([image.id]);
+      }
       // Whoever removes an image wants its room, and that of what broke off.
       if (references.length === 0) await this.#parts.blobs.discardBrokenOff();
       await this.#collect();
