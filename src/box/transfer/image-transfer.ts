@@ -28,7 +28,8 @@ export interface PullRequest {
 /** An image that is there. */
 export interface TransferredImage {
   readonly id: string;
-  readonly repoDigests: readonly string[];
+  /** What its name means now: the digest of a manifest or an index; undefined for the built-in image. */
+  readonly digest?: string | undefined;
   /** Whether it was there before under this name. */
   readonly wasThere: boolean;
 }

@@ -67,15 +67,19 @@ async function* pull(
   const wanted = requireImage(ImageSpec.fromPartial({ image }));
   const before = images.find(wanted);
   const watched = new WatchedLayers();
+  let digest: string | undefined;
   const auth = AuthConfig.fromPartial({ username, password });
   const pulling = images.pull(wanted, signal, {
     login: toPullLogin(wanted, auth),
     ...(platform !== undefined && { platform: parsePlatform(platform) }),
-    onFound: (found) => watched.begin(found),
+    onFound: (found, meant) => {
+      digest = meant;
+      watched.begin(found);
+    },
   });
   for await (const layers of watched.newsUntil(pulling, clock)) yield { layers };
-  const { id, repoDigests } = await pulling;
-  yield { image: { id, repoDigests, wasThere: before?.id === id } };
+  const { id } = await pulling;
+  yield { image: { id, digest, wasThere: before?.id === id } };
 }
 
 async function* load(

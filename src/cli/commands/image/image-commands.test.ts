@@ -121,6 +121,18 @@ describe('images of the runtime in the box', () => {
     expect([gone.code, gone.stdout, gone.stderr]).toEqual([1, '[]\n', `error: no such image: ${name}\n`]);
   });
 
+  it('are shown at their pull with the digest that the name means, also where the image has several', async () => {
+    const podloop = on(await startBox());
+    const registry = ends.use(await FakeRegistry.start());
+    const { manifest } = registry.layout.addManifest({ layers: [[{ name: 'a' }]] });
+    const index = registry.layout.addIndex([manifest]);
+    for (const target of [manifest, index, manifest]) {
+      registry.tag('app:1', target);
+      const { stdout } = await podloop('pull', `${registry.host}/app:1`);
+      expect(stdout).toContain(`\nDigest: ${target.digest}\n`);
+    }
+  });
+
   it('for another platform are pulled when they are asked for', async () => {
     const podloop = on(await startBox());
     const registry = ends.use(await FakeRegistry.start());

@@ -12,6 +12,13 @@ import {
   withImages,
 } from './image-session.js';
 
+/** What the runtime says of an image that it has pulled. */
+interface Pulled {
+  readonly id: string;
+  readonly digest?: string | undefined;
+  readonly wasThere: boolean;
+}
+
 interface PullFlags extends ImageFlags {
   readonly quiet: boolean;
   readonly platform?: string;
@@ -55,7 +62,7 @@ async function pull(image: string, flags: PullFlags, session: ImageSession, host
   const { quiet, platform } = flags;
   const login = readCreds(flags.creds);
   const progress = new ImageProgress(host);
-  let pulled: { readonly id: string; readonly wasThere: boolean } | undefined;
+  let pulled: Pulled | undefined;
   try {
     for await (const news of transfer.pull({ image, platform, ...login }, signal)) {
       if ('image' in news) pulled = news.image;
@@ -73,7 +80,7 @@ async function pullByCri(
   image: string,
   login: { readonly username?: string; readonly password?: string },
   { images }: ImageSession,
-): Promise<{ readonly id: string; readonly wasThere: boolean }> {
+): Promise<Pulled> {
   const before = await images.find(image);
   const id = await images.pull(image, login.username === undefined ? undefined : login);
   const after = await images.find(id);
@@ -83,7 +90,7 @@ async function pullByCri(
 /** In docker's words. */
 async function report(
   image: string,
-  { id, wasThere }: { readonly id: string; readonly wasThere: boolean },
+  { id, digest: pulled, wasThere }: Pulled,
   { images }: ImageSession,
   { quiet }: PullFlags,
   { stdout }: CliHost,
@@ -94,7 +101,8 @@ async function report(
   const name = [...repoTags, ...repoDigests].find(endsAs) ?? image;
   if (!quiet) {
     const repository = name.replace(/(@.*|:[^:/]*)$/, '');
-    const digest = repoDigests.find((each) => each.startsWith(`${repository}@`))?.split('@')[1];
+    // The same files may have several digests in one repository: CRI does not say which one was pulled.
+    const digest = pulled ?? repoDigests.find((each) => each.startsWith(`${repository}@`))?.split('@')[1];
     if (digest !== undefined) await stdout.writeLine(`Digest: ${digest}`);
     const what = wasThere ? 'Image is up to date for' : 'Downloaded newer image for';
     await stdout.writeLine(`Status: ${what} ${name}`);
