@@ -111,11 +111,19 @@ export class DockerLogins {
       child.stdin?.on('error', () => undefined);
       child.stdin?.end(place);
     });
-    const { Username: username, Secret: secret } = parseSecretObject(said);
+    const { Username: username, Secret: secret } = readAnswer(program, said);
     if (typeof username !== 'string' || typeof secret !== 'string' || secret === '') return undefined;
     return username === '<token>'
       ? { kind: 'identity', token: secret }
       : { kind: 'password', username, password: secret };
+  }
+}
+
+function readAnswer(program: string, said: string): Readonly<Record<string, unknown>> {
+  try {
+    return parseSecretObject(said);
+  } catch (error) {
+    throw new Error(`the answer of ${program} cannot be read: ${messageOf(error)}`);
   }
 }
 

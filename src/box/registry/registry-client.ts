@@ -21,7 +21,6 @@ import { Backoff } from '#base/async/backoff.js';
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { isRecord } from '#base/text/is-record.js';
-import { parseJsonObject } from '#base/text/parse-json-object.js';
 import { type Clock } from '#base/time/clock.js';
 import { DigestCheck, isDigest, sha256Of } from '../images/archive/digest.js';
 import { type Descriptor, DOCUMENT_TYPES, MAX_DOCUMENT_BYTES } from '../images/archive/oci-documents.js';
@@ -30,6 +29,7 @@ import { refused, RpcError } from '../rpc-error.js';
 import { DockerLogins, type Login } from './docker-logins.js';
 import { findRegistryHosts, type HostCapability, type RegistryHost } from './registry-hosts.js';
 import { ConnectionError, type Environment, type RegistryAnswer, RegistryHttp } from './registry-http.js';
+import { StatusError, toStatusError } from './registry-status.js';
 import { LoginError, parseChallenges, RegistryTokens } from './registry-tokens.js';
 
 /** What a runtime knows of registries. */
@@ -96,7 +96,6 @@ const MAX_ATTEMPTS_OF_MIRROR = 2;
 const MAX_ATTEMPTS_EVER = 50;
 /** A registry that wants a longer rest gets it from the agent, between two pulls. */
 const MAX_REST_MS = 60_000;
-const MAX_ERROR_BYTES = 64 * 1024;
 
 /** A repository of a registry, with the tokens for it. */
 export class Repository {
@@ -109,7 +108,7 @@ export class Repository {
 
   constructor(options: RepositoryOptions) {
     this.#options = options;
-    this.#tokens = new RegistryTokens(options.http);
+    this.#tokens = new RegistryTokens(options);
   }
 
   /** The digest that a tag means now, or the document itself where the registry does not say without sending it. */
@@ -305,24 +304,10 @@ export class Repository {
       const again = await send();
       if (again.status !== 401) return again;
       const { message } = await toStatusError(again, this.#options.clock);
-      const who = login === undefined ? ' without a login' : '';
+      const who = login === undefined ? ' without a login' : ' with the login that there is';
       throw new LoginError(`${message}; the image may not exist, or may not be pulled${who}`);
     }
     throw new LoginError(`${server} wants a login, and there is none that it takes (401 Unauthorized)`);
-  }
-}
-
-/** An answer that is no success. */
-class StatusError extends Error {
-  override readonly name = 'StatusError';
-  readonly status: number;
-  /** What the registry asks for in `Retry-After`. */
-  readonly restMs: number;
-
-  constructor(status: number, message: string, restMs: number) {
-    super(message);
-    this.status = status;
-    this.restMs = restMs;
   }
 }
 
@@ -330,44 +315,7 @@ class StatusError extends Error {
 function restBefore(error: unknown): number | undefined {
   if (error instanceof ConnectionError) return error.isTransient ? 0 : undefined;
   if (!(error instanceof StatusError)) return undefined;
-  const { status, restMs } = error;
-  const isPassing = status === 408 || status === 429 || status >= 500;
-  return isPassing && restMs <= MAX_REST_MS ? restMs : undefined;
-}
-
-async function toStatusError(answer: RegistryAnswer, clock: Pick<Clock, 'now'>): Promise<StatusError> {
-  const { status, statusText, origin } = answer;
-  const restMs = parseRetryAfter(answer.header('retry-after'), clock.now());
-  let said = '';
-  // The answer itself counts, not whether its words arrive.
-  if (isJson(answer)) said = await answer.text(MAX_ERROR_BYTES).then(wordsOf, () => '');
-  else answer.discard();
-  const { host } = new URL(origin);
-  const words = said === '' ? statusText : `${statusText}: ${said}`;
-  if (status === 404) return new StatusError(status, `${host} has no such image (${words})`, restMs);
-  if (status !== 429) return new StatusError(status, `${host} answers ${words}`, restMs);
-  const rest = restMs > 0 ? `, and asks to wait for ${Math.ceil(restMs / 1_000)}s` : '';
-  return new StatusError(status, `${host} limits the rate of pulls (${words})${rest}`, restMs);
-}
-
-function isJson(answer: RegistryAnswer): boolean {
-  return /^application\/([\w.+-]+\+)?json\b/.test(answer.header('content-type') ?? '');
-}
-
-/** `{"errors":[{"code":"MANIFEST_UNKNOWN","message":"manifest unknown"}]}`, for people. */
-function wordsOf(text: string): string {
-  const { errors } = parseJsonObject(text) ?? {};
-  const [first] = Array.isArray(errors) ? errors.filter(isRecord) : [];
-  const words = first?.['message'] ?? first?.['code'];
-  return typeof words === 'string' ? words.replaceAll(/[^\x20-\x7e]+/g, ' ').slice(0, 200) : '';
-}
-
-/** Seconds or a date; 0 for nothing or nonsense. */
-function parseRetryAfter(value: string | undefined, nowMs: number): number {
-  if (value === undefined) return 0;
-  if (/^\d{1,9}$/.test(value.trim())) return Number(value) * 1_000;
-  const atMs = Date.parse(value);
-  return Number.isNaN(atMs) ? 0 : Math.max(0, atMs - nowMs);
+  return error.isPassing && error.restMs <= MAX_REST_MS ? error.restMs : undefined;
 }
 
 function toMediaType(answer: RegistryAnswer): string {

@@ -21,6 +21,8 @@ async function save(files: Readonly<Record<string, string>>): Promise<void> {
   }
 }
 
+const pem = (what: string): string => `-----BEGIN ${what}-----`;
+
 async function basesOf(registry: string): Promise<string[]> {
   return (await findRegistryHosts(registry, [folder])).map(({ base }) => base);
 }
@@ -83,28 +85,35 @@ server = "https://hub.lab"
 ca = "/${folder.slice(1)}/ca.pem"
 client = [["client.cert", "client.key"], "both.pem"]
 `,
-      'ca.pem': 'CA',
-      'a.lab/client.cert': 'CERT',
-      'a.lab/client.key': 'KEY',
-      'a.lab/both.pem': 'BOTH',
+      'ca.pem': pem('CA'),
+      'a.lab/client.cert': pem('CERT'),
+      'a.lab/client.key': pem('KEY'),
+      'a.lab/both.pem': pem('BOTH'),
     });
     const [host] = await findRegistryHosts('a.lab', [folder]);
     expect(host!.tls).toEqual({
-      authorities: ['CA'],
+      authorities: [pem('CA')],
       clients: [
-        { cert: 'CERT', key: 'KEY' },
-        { cert: 'BOTH', key: 'BOTH' },
+        { cert: pem('CERT'), key: pem('KEY') },
+        { cert: pem('BOTH'), key: pem('BOTH') },
       ],
       skipVerify: false,
     });
   });
 
+  it('are none where a file of certificates has none in it', async () => {
+    await save({ 'a.lab/hosts.toml': 'ca = "ca.pem"', 'a.lab/ca.pem': 'nothing' });
+    await expect(findRegistryHosts('a.lab', [folder])).rejects.toThrow(
+      `${folder}/a.lab/hosts.toml is wrong: ${folder}/a.lab/ca.pem has no certificate or key as PEM`,
+    );
+  });
+
   it('have the certificates of a folder without a file, as Docker has them', async () => {
-    await save({ 'a.lab/ca.crt': 'CA', 'a.lab/me.cert': 'CERT', 'a.lab/me.key': 'KEY' });
+    await save({ 'a.lab/ca.crt': pem('CA'), 'a.lab/me.cert': pem('CERT'), 'a.lab/me.key': pem('KEY') });
     const [host] = await findRegistryHosts('a.lab', [folder]);
     expect(host!.tls).toEqual({
-      authorities: ['CA'],
-      clients: [{ cert: 'CERT', key: 'KEY' }],
+      authorities: [pem('CA')],
+      clients: [{ cert: pem('CERT'), key: pem('KEY') }],
       skipVerify: false,
     });
   });

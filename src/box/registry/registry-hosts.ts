@@ -177,11 +177,12 @@ async function readCertificates(folder: string): Promise<HostTls> {
 
 async function readPem(folder: string, name: string): Promise<string> {
   const file = resolve(folder, name);
-  try {
-    return await readSmall(file);
-  } catch (error) {
+  const text = await readSmall(file).catch((error: unknown) => {
     throw refused(`${file} cannot be read: ${messageOf(error)}`);
-  }
+  });
+  // What TLS is given without a certificate in it is ignored without a word, or refused without a name.
+  if (!text.includes('-----BEGIN ')) throw refused(`${file} has no certificate or key as PEM`);
+  return text;
 }
 
 async function readSmall(file: string): Promise<string> {

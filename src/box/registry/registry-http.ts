@@ -85,6 +85,8 @@ export class ConnectionError extends Error {
   }
 
   get #code(): string {
+    // A proxy's, which says of its own what went wrong.
+    if (this.cause instanceof ConnectionError) return this.cause.#code;
     const { errors } = (this.cause ?? {}) as { readonly errors?: readonly unknown[] };
     return systemCodeOf(errors?.[0] ?? this.cause);
   }
@@ -177,8 +179,9 @@ export class RegistryHttp {
       const proxy = findProxy(url, this.#environment);
       const hostTls = hop.isHome ? request.tls : { ...request.tls, clients: [] };
       const tls = await this.#toTls(hostTls);
-      const late = (): Error => new ConnectionError(`no answer within ${HEAD_TIMEOUT_MS / 1_000}s`);
-      const limits = { clock: this.#clock, limitMs: dialTimeoutMs + HEAD_TIMEOUT_MS, late, signal };
+      const limitMs = dialTimeoutMs + HEAD_TIMEOUT_MS;
+      const late = (): Error => new ConnectionError(`no answer within ${limitMs / 1_000}s`);
+      const limits = { clock: this.#clock, limitMs, late, signal };
       return await withinTime(limits, async (inner) => {
         const way =
           proxy && (await this.#connectThrough(proxy, url, { hostTls, tls, dialTimeoutMs, signal: inner }));
@@ -227,7 +230,10 @@ export class RegistryHttp {
       const below: Socket = isPlain
         ? connectTcp({ host, port })
         : connectTls({ host, port, ...tls, servername: toServerName(host) });
-      await untilUp(below, isPlain ? 'connect' : 'secureConnect', signal);
+      await untilUp(below, isPlain ? 'connect' : 'secureConnect', signal).catch((error: unknown) => {
+        signal.throwIfAborted();
+        throw new ConnectionError(`the proxy ${joinHostPort(proxy)}: ${explain(error)}`, { cause: error });
+      });
       if (url.protocol === 'http:') {
         const { authorization } = proxy;
         const headers: Record<string, string> = {};
@@ -375,6 +381,13 @@ function explain(error: unknown): string {
     case 'ECONNRESET':
     case 'EPIPE':
       return `the connection broke (${systemCodeOf(error)})`;
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+    case 'SELF_SIGNED_CERT_IN_CHAIN':
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+      return `its certificate is of an authority that is not known here (${systemCodeOf(error)})`;
+    case 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED':
+      return `it wants a certificate of its clients (${systemCodeOf(error)})`;
   }
   const { errors } = error as { readonly errors?: readonly unknown[] };
   // One for each address that was tried.

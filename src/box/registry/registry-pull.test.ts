@@ -338,6 +338,25 @@ describe('a registry that fails', () => {
     expect(clock.slept[0]).toBeGreaterThanOrEqual(least[0]! * 0.6);
   });
 
+  it('gives no token for a moment is asked again, after as long as it says', async () => {
+    await restart({ token: { login: 'ann:secret' } });
+    const { id } = add();
+    let left = 1;
+    registry.answerers.push(({ url }, response) => {
+      if (url?.startsWith('/token') !== true || left-- <= 0) return false;
+      response.writeHead(429, { 'retry-after': '7' });
+      response.end();
+      return true;
+    });
+    expect((await pull('app:1', LOGIN)).id).toBe(id);
+    expect(clock.slept).toHaveLength(1);
+    expect(clock.slept[0]).toBeGreaterThanOrEqual(7_000);
+    await expect(pull('app:1', { ...LOGIN, password: 'wrong' })).rejects.toThrow(
+      'gives no token with the login that there is (401 Unauthorized)',
+    );
+    expect(clock.slept).toHaveLength(1);
+  });
+
   it('wants a rest of an hour is not waited for, in words', async () => {
     registry.answerers.push((_, response) => {
       response.writeHead(429, { 'retry-after': '3600' });

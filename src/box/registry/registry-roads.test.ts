@@ -73,14 +73,16 @@ describe('TLS', () => {
     add(strict);
     const server = (host: string, more: string): string => `server = "https://${host}"\n${more}\n`;
     await configure('registry.lab', server(registry.host, ''));
-    await expect(pull('registry.lab/app:1')).rejects.toThrow(/self.signed/);
+    await expect(pull('registry.lab/app:1')).rejects.toThrow(
+      /its certificate is of an authority that is not known here/,
+    );
     await configure('registry.lab', server(registry.host, `ca = "${folder}/registry.crt"`));
     expect(await pull('registry.lab/app:1')).toBe(id);
     await configure('registry.lab', server(registry.host, 'skip_verify = true'));
     expect(await pull('registry.lab/app:1')).toBe(id);
     const files = `client = [["${folder}/client.crt", "${folder}/client.key"]]`;
     await configure('strict.lab', server(strict.host, `ca = "${folder}/registry.crt"`));
-    await expect(pull('strict.lab/app:1')).rejects.toThrow();
+    await expect(pull('strict.lab/app:1')).rejects.toThrow('it wants a certificate of its clients');
     await configure('strict.lab', server(strict.host, `ca = "${folder}/registry.crt"\n${files}`));
     expect(await pull('strict.lab/app:1')).toBe(id);
     // On this machine any certificate will do, and none.
@@ -170,6 +172,10 @@ describe('proxies', () => {
     expect(new Set(proxy.asked.map(({ target }) => target))).toEqual(new Set(['registry.lab:443']));
     proxy.refusal = '403 Forbidden';
     await expect(pull('registry.lab/app:1')).rejects.toThrow('the proxy answers 403 Forbidden');
+    environment['HTTPS_PROXY'] = 'http://ann:secret@127.0.0.1:1';
+    await expect(pull('registry.lab/app:1')).rejects.toThrow(
+      /: registry\.lab: the proxy 127\.0\.0\.1:1: nothing listens there \(ECONNREFUSED\)$/,
+    );
   });
 
   it('send on requests to a registry without TLS', async () => {

@@ -1,8 +1,10 @@
 import { basicAuthorization } from '#base/wire/basic-authorization.js';
 import { parseJsonObject } from '#base/text/parse-json-object.js';
+import { type Clock } from '#base/time/clock.js';
 import { type Login } from './docker-logins.js';
 import { type RegistryHttp, type RegistryRequest } from './registry-http.js';
 import { type HostTls } from './registry-hosts.js';
+import { toStatusError } from './registry-status.js';
 
 /** What a server wants to see, from its header `WWW-Authenticate`. */
 export interface Challenge {
@@ -47,14 +49,22 @@ export function parseChallenges(header: string): readonly Challenge[] {
 /** Gets what goes into `Authorization`, as a challenge says. */
 export class RegistryTokens {
   readonly #http: Pick<RegistryHttp, 'send'>;
+  readonly #clock: Pick<Clock, 'now'>;
 
-  constructor(http: Pick<RegistryHttp, 'send'>) {
+  constructor({
+    http,
+    clock,
+  }: {
+    readonly http: Pick<RegistryHttp, 'send'>;
+    readonly clock: Pick<Clock, 'now'>;
+  }) {
     this.#http = http;
+    this.#clock = clock;
   }
 
   /**
    * The value of `Authorization`; undefined where there is no login for a challenge that wants one. Throws
-   * {@link LoginError} when no token is given, and what {@link RegistryHttp.send} throws.
+   * {@link LoginError} when no token is given, an error of its status when that is a passing fault, and what {@link RegistryHttp.send} throws.
    */
   async authorize(wish: TokenWish): Promise<string | undefined> {
     const { challenge, login } = wish;
@@ -70,7 +80,8 @@ export class RegistryTokens {
     const answer = await this.#http.send({ ...request, signal });
     const server = new URL(request.url).host;
     if (answer.status !== 200) {
-      answer.discard();
+      const error = await toStatusError(answer, this.#clock);
+      if (error.isPassing) throw error;
       const who = login === undefined ? 'without a login' : 'with the login that there is';
       throw new LoginError(`${server} gives no token ${who} (${answer.statusText})`);
     }
