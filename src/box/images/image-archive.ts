@@ -111,9 +111,15 @@ export class ImageArchive {
     const { blobs, lease, platform, signal } = into;
     const faults: unknown[] = [];
     const onFault = (error: unknown): void => void faults.push(error);
-    const found = await resolveImage(this.#layout, { digest }, { platform, signal, onFault });
+    // Its path is one of the runtime's own, which says nothing to whoever sent the archive.
+    const wordsOf = (error: unknown): string => messageOf(error).replaceAll(this.#layout.path, 'the archive');
+    const found = await resolveImage(this.#layout, { digest }, { platform, signal, onFault }).catch(
+      (error: unknown) => {
+        throw error instanceof RpcError ? new RpcError(error.code, wordsOf(error), { cause: error }) : error;
+      },
+    );
     if (found === undefined) {
-      const why = faults.length === 0 ? '' : `: ${messageOf(faults[0])}`;
+      const why = faults.length === 0 ? '' : `: ${wordsOf(faults[0])}`;
       throw refused(`the archive has no image ${digest}${why}`);
     }
     const { manifest, configText, id, layers } = found;

@@ -66,7 +66,7 @@ async function* pull(
 ): AsyncGenerator<PullNews> {
   const wanted = requireImage(ImageSpec.fromPartial({ image }));
   const before = images.find(wanted);
-  const watched = new WatchedLayers();
+  const watched = new WatchedLayers<PullNews>();
   let digest: string | undefined;
   const auth = AuthConfig.fromPartial({ username, password });
   const pulling = images.pull(wanted, signal, {
@@ -77,7 +77,7 @@ async function* pull(
       watched.begin(found);
     },
   });
-  for await (const layers of watched.newsUntil(pulling, clock)) yield { layers };
+  yield* watched.newsUntil(pulling, clock);
   const { id } = await pulling;
   yield { image: { id, digest, wasThere: before?.id === id } };
 }
@@ -94,46 +94,51 @@ async function* load(
     // The answers go on when the archive is over.
     for await (const chunk of call.iterator({ destroyOnReturn: false })) yield chunk as Buffer;
   })();
-  const loaded: LoadNews[] = [];
-  const watched = new WatchedLayers();
+  const watched = new WatchedLayers<LoadNews>();
   const loading = images.load(chunks, signal, {
     name,
     ...(platform !== undefined && { platform: parsePlatform(platform) }),
     onFound: (found) => watched.begin(found),
-    onImage: ({ id }, names) => loaded.push({ image: { id, names } }),
+    onImage: ({ id }, names) => watched.end({ image: { id, names } }),
   });
-  for await (const layers of watched.newsUntil(loading, clock)) {
-    yield { layers };
-    yield* loaded.splice(0);
-  }
-  yield* loaded;
+  yield* watched.newsUntil(loading, clock);
   await loading;
 }
 
+interface LayerNews {
+  readonly layers: readonly LayerProgress[];
+}
+
 /** How far the layers of an image are, and those of the next one. */
-class WatchedLayers {
+class WatchedLayers<News> {
   #progress: () => readonly LayerProgress[] = () => [];
-  readonly #begun: (readonly LayerProgress[])[] = [];
+  readonly #news: (LayerNews | News)[] = [];
 
   /** What is there at the beginning is news even where all is over at once. */
   begin(progress: () => readonly LayerProgress[]): void {
     this.#progress = progress;
-    this.#begun.push(progress());
+    this.#news.push({ layers: progress() });
+  }
+
+  /** The last state of the layers comes before what is said of the whole image, and none comes after it. */
+  end(news: News): void {
+    this.#news.push({ layers: this.#progress() }, news);
+    this.#progress = () => [];
   }
 
   /** States, now and then and at the end, until the work settles; nothing as long as nothing changes. */
-  async *newsUntil(work: Promise<unknown>, clock: Clock): AsyncGenerator<readonly LayerProgress[]> {
+  async *newsUntil(work: Promise<unknown>, clock: Clock): AsyncGenerator<LayerNews | News> {
     const over = { is: false };
     const end = (): void => void (over.is = true);
     const settled = work.then(end, end);
-    let last = '[]';
+    let last = JSON.stringify({ layers: [] });
     do {
       const rest = new AbortController();
       await Promise.race([settled, clock.sleep(NEWS_MS, rest.signal).catch(() => undefined)]);
       rest.abort();
-      for (const layers of [...this.#begun.splice(0), this.#progress()]) {
-        const text = JSON.stringify(layers);
-        if (text !== last) yield layers;
+      for (const news of [...this.#news.splice(0), { layers: this.#progress() }]) {
+        const text = JSON.stringify(news);
+        if (text !== last) yield news;
         last = text;
       }
     } while (!over.is);

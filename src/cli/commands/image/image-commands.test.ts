@@ -218,7 +218,44 @@ describe('images of the runtime in the box', () => {
     expect((await podloop('save', '-o', file, 'podloop.local/host')).stderr).toContain('built in');
     expect((await readdir(folder)).filter((name) => name.startsWith('no.tar'))).toEqual([]);
     const nowhere = await podloop('load', '-i', join(folder, 'none.tar'));
-    expect([nowhere.code, nowhere.stderr]).toEqual([1, expect.stringContaining('ENOENT')]);
+    expect([nowhere.code, nowhere.stderr]).toEqual([
+      1,
+      `error: the path "${folder}/none.tar" does not exist\n`,
+    ]);
+    const { layout } = aLayout(['app:1']);
+    await writeFile(join(folder, 'app.tar'), layout.toTar());
+    await podloop('load', '-q', '-i', join(folder, 'app.tar'));
+    const { stderr } = await podloop('save', '-o', join(folder, 'none', 'a.tar'), 'app:1');
+    expect(stderr).toMatch(/^error: \S+\/none\/a\.tar cannot be written: ENOENT: .* '\S+\/none\/a\.tar'\n$/);
+  });
+
+  it('show their layers before they are loaded, and name the platforms that an archive has', async () => {
+    const layout = new OciLayout();
+    const layers = [[{ name: 'a', content: 'a' }]];
+    for (const name of ['one', 'two'])
+      layout.addImage({ names: [`example.test/${name}:1`], layers: [...layers, [{ name }]] });
+    layout.addImage({ names: ['example.test/other:1'], layers, architecture: 's390x' });
+    const podloop = on(await startBox(), layout.toTar());
+    const { stdout, stderr } = await podloop('load');
+    expect(lines(stdout).map((line) => line.replace(/^[0-9a-f]{12}/, 'layer'))).toEqual([
+      ...[
+        'layer: Pulling fs layer',
+        'layer: Pulling fs layer',
+        'layer: Pull complete',
+        'layer: Pull complete',
+      ],
+      'Loaded image: example.test/one:1',
+      ...[
+        'layer: Download complete',
+        'layer: Pulling fs layer',
+        'layer: Pull complete',
+        'layer: Pull complete',
+      ],
+      'Loaded image: example.test/two:1',
+    ]);
+    expect(stderr).toMatch(
+      /^error: image "\S+" is in the archive, but not for linux\/\w+: it has linux\/s390x\n$/,
+    );
   });
 
   const noSkopeo = spawnSync('skopeo', ['--version']).status === 0 ? '' : ' (skipped: no skopeo here)';

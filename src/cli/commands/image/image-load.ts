@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { messageOf } from '#base/errors/errors.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { type CliHost } from '../../cli-host.js';
 import { failure } from '../../command-failure.js';
 import { wrapNotes } from '../../help-layout.js';
@@ -76,7 +77,8 @@ async function openInput(file: string | undefined, { stdin }: CliHost): Promise<
   try {
     if ((await stat(file)).isDirectory()) throw failure(`${file} is a folder and no archive`);
   } catch (error) {
-    throw error instanceof Error && 'code' in error ? failure(messageOf(error)) : error;
+    if (systemCodeOf(error) === 'ENOENT') throw failure(`the path ${JSON.stringify(file)} does not exist`);
+    throw systemCodeOf(error) === '' ? error : failure(messageOf(error));
   }
   return createReadStream(file, { highWaterMark: 256 * 1024 });
 }

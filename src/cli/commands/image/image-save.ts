@@ -59,6 +59,8 @@ async function writeFile(path: string, archive: AsyncIterable<Uint8Array>, { pid
     if (!isOther) await rename(place, path);
   } catch (error) {
     if (!isOther) await rm(place, { force: true });
-    throw systemCodeOf(error) === '' ? error : failure(messageOf(error));
+    throw systemCodeOf(error) === ''
+      ? error
+      : failure(`${path} cannot be written: ${messageOf(error).replaceAll(place, path)}`);
   }
 }
