@@ -41,6 +41,24 @@ describe('podloop get', () => {
     expect(await podloop('get', 'po', '-A')).toEqual({ code: 0, stdout: '', stderr: 'No resources found\n' });
   });
 
+  it('says where there is no pod how many are stopped', async () => {
+    agent.on(`GET ${PODS_PATH}`, () => aKubeList());
+    agent.on('GET /api/v1/pods', () => aKubeList());
+    const stop = (namespace: string): object => ({
+      kind: 'StoppedPod',
+      metadata: { namespace, name: 'web' },
+    });
+    agent.on('GET /stopped', () => ({ kind: 'StoppedPodList', items: [stop('default'), stop('shop')] }));
+    const inOne = '1 pod is stopped; "podloop start" without a name lists them.\n';
+    expect((await podloop('get', 'po')).stderr).toBe(`No resources found in default namespace.\n${inOne}`);
+    const inAll = '2 pods are stopped; "podloop start" without a name lists them.\n';
+    expect((await podloop('get', 'po', '-A')).stderr).toBe(`No resources found\n${inAll}`);
+    expect((await podloop('get', 'po', '-l', 'a=b')).stderr).toBe(
+      'No resources found in default namespace.\n',
+    );
+    expect((await podloop('get', 'po', '-o', 'json')).stderr).toBe('');
+  });
+
   it('says of what is no object that it is none', async () => {
     for (const body of ['null', '"pods"', '{"kind":"PodLi']) {
       agent.on(`GET ${PODS_PATH}`, (_request, answer) => void answer.end(body));

@@ -3,7 +3,8 @@ import { type Query } from './agent-client.js';
 import { ApiError } from './api-status.js';
 import { type KubeObject } from '#kube/columns/kube-object.js';
 import { type ObjectSelection } from './object-selection.js';
-import { pathOf, type ResourceType } from './resource-type.js';
+import { pathOf, PODS, type ResourceType } from './resource-type.js';
+import { readStoppedPods } from '../pods/read-stopped-pods.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure } from '../../command-failure.js';
 import { type GetFlags } from './get-flags.js';
@@ -82,6 +83,12 @@ export class GetRequest {
     }
     if (shown.length > 0 || this.#failures.length > 0 || flags.ignoreNotFound) return;
     await host.stderr.writeLine(describeNothing(selection, flags.allNamespaces, session.namespace));
+    const hasSelector = flags.selector !== undefined || flags.fieldSelector !== undefined;
+    if (!selection.types.includes(PODS) || hasSelector) return;
+    const stopped = (await readStoppedPods(session.client)).filter(
+      ({ metadata = {} }) => flags.allNamespaces || metadata.namespace === session.namespace,
+    );
+    if (stopped.length > 0) await host.stderr.writeLine(describeStopped(stopped.length));
   }
 
   /** What a program reads: one object, or all in one list. */
@@ -133,6 +140,11 @@ export function describeNothing(
   return namespaced && !allNamespaces
     ? `No resources found in ${namespace} namespace.`
     : 'No resources found';
+}
+
+function describeStopped(count: number): string {
+  const pods = count === 1 ? '1 pod is' : `${count} pods are`;
+  return `${pods} stopped; "podloop start" without a name lists them.`;
 }
 
 function sortAll(found: readonly Found[], field: string): Found[] {

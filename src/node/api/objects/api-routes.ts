@@ -17,6 +17,7 @@ import { deleteObject, type RemoveObject } from './delete-object.js';
 import { deletePod, type DeletePodOptions } from './delete-pod.js';
 import { type DebugPod, ephemeralContainerHandlers } from './ephemeral-containers.js';
 import { type ServedJournal } from './journal-events.js';
+import { podFinder } from './list-pods.js';
 import { kubeletPodFinder } from '../node/find-kubelet-pod.js';
 import { addKubeletStreams } from '../node/kubelet-streams.js';
 import { addNodeRoutes, type NodePorts } from '../node/node-routes.js';
@@ -36,6 +37,7 @@ import {
   restartPod,
   type RestartPodOptions,
   startPod,
+  stopExplainer,
   type StoppedPodReader,
 } from './restart-pod.js';
 import {
@@ -89,7 +91,13 @@ const PODS = `${NAMESPACE}/pods`;
 export function buildApiRouter(ports: ApiPorts): ApiRouter {
   const { clock, pods: table } = ports;
   const router = new ApiRouter();
-  const { listPods: list, readLog, findPod, getPod } = addReadingRoutes(router, ports);
+  const byName = stopExplainer(podFinder(table), ports.node().name, ports.stopped);
+  const {
+    listPods: list,
+    readLog,
+    findPod,
+    getPod,
+  } = addReadingRoutes(router, { ...ports, findPod: byName });
   for (const [path, body] of Object.entries(DISCOVERY)) router.answer('GET', path, () => jsonAnswer(body));
   const recording = (verb: ActionVerb): RecordActionOptions => ({
     verb,

@@ -17,24 +17,27 @@ export interface ReadingPorts {
   readonly journal: ServedJournal;
   /** podloop's. */
   readonly version: string;
+  /** Finds the pod of a path (default: by its name among `pods`). */
+  readonly findPod?: FindPod;
 }
+
+type FindPod = (request: Pick<ApiRequest, 'params'>) => PodRow;
 
 /** Handlers that other paths serve as well. */
 export interface ReadingHandlers {
   readonly listPods: ApiHandler;
   readonly getPod: ApiHandler;
   readonly readLog: ApiHandler;
-  readonly findPod: (request: Pick<ApiRequest, 'params'>) => PodRow;
+  readonly findPod: FindPod;
 }
 
 const PODS = '/api/v1/namespaces/:namespace/pods';
 
 /** Adds the paths of pods, their logs and the history: they change nothing. */
 export function addReadingRoutes(router: ApiRouter, ports: ReadingPorts): ReadingHandlers {
-  const { clock, pods: table, logs, journal, version } = ports;
+  const { clock, pods: table, logs, journal, version, findPod = podFinder(table) } = ports;
   const watches = new WatchPlaces({ clock, limit: MAX_WATCHES });
   const followers = new WatchPlaces({ clock, limit: MAX_FOLLOWED_LOGS, what: 'followed logs' });
-  const findPod = podFinder(table);
   const list = listPods({ table, watches });
   const readLog = readPodLog({ clock, findPod, logs, places: followers });
   const get = getPod(findPod, clock);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ServedPodsHarness } from '#support/harness/served-pods-harness.js';
 import { type ApiAnswer, type ApiRequest } from '../http/api-request.js';
 import { podFinder } from './list-pods.js';
-import { listStoppedPods, restartPod, type ServedStop, startPod } from './restart-pod.js';
+import { listStoppedPods, restartPod, type ServedStop, startPod, stopExplainer } from './restart-pod.js';
 
 function ask(query: string, name = 'web', namespace = 'default'): ApiRequest {
   return {
@@ -80,6 +80,39 @@ describe('a stopped pod', () => {
     ])
       await expect(handle(ask('', name, namespace))).rejects.toMatchObject({ code: 404 });
     expect(released).toEqual([]);
+  });
+
+  it.each([
+    ['web', 'default', 'pod "web" is stopped; to run it again: podloop start web'],
+    ['web-node', 'default', 'pod "web-node" is stopped; to run it again: podloop start web-node'],
+    ['web', 'a', 'pod "web" is stopped; to run it again: podloop start web -n a'],
+    [
+      'db',
+      'default',
+      'pod "db" was deleted, and its manifest is still there; to run it again: podloop start db',
+    ],
+    ['again', 'default', 'pods "again" not found'],
+    ['other', 'default', 'pods "other" not found'],
+  ])('is said to be so to who asks for %s in %s', (name, namespace, message) => {
+    const scene = new ServedPodsHarness();
+    const { record } = aRecord(
+      aStop('web-node', { claims: [] }),
+      aStop('web-node', { claims: [], namespace: 'a' }),
+      aStop('db-node'),
+      aStop('again-node', { comesBack: true }),
+    );
+    const find = stopExplainer(podFinder(scene.table), 'node', record);
+    expect(() => find(ask('', name, namespace))).toThrow(
+      expect.objectContaining({ code: 404, reason: 'NotFound', message }),
+    );
+  });
+
+  it('is found as long as it ends', () => {
+    const scene = new ServedPodsHarness();
+    scene.set({ name: 'web-node' });
+    const { record } = aRecord(aStop('web-node', { isOver: false }));
+    const find = stopExplainer(podFinder(scene.table), 'node', record);
+    expect(find(ask('', 'web-node')).served.pod.metadata.name).toBe('web-node');
   });
 
   it('is listed by namespace and name, unless it is only restarted', async () => {

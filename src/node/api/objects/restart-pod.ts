@@ -4,7 +4,8 @@
  * @module
  */
 import { staticPodName } from '#kube/pod/static-pod.js';
-import { notFoundError } from '../http/api-error.js';
+import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
+import { ApiError, notFoundError } from '../http/api-error.js';
 import { type ApiHandler, type ApiRequest, jsonAnswer } from '../http/api-request.js';
 import { readGraceSeconds } from './delete-pod.js';
 import { type PodRow, type PodTable } from './pod-table.js';
@@ -50,6 +51,8 @@ export interface ServedStop {
   readonly isOver: boolean;
   /** It runs again when it is over. */
   readonly comesBack?: boolean;
+  /** Those that it keeps; undefined if it was deleted. */
+  readonly claims?: readonly string[];
 }
 
 /** All such pods. */
@@ -62,14 +65,49 @@ export interface StoppedPodReader {
 /** POST …/pods/{name}/start: a stopped pod runs again; answers with what it was, or NotFound. */
 export function startPod(nodeName: string, stopped: StoppedPodReader): ApiHandler {
   return async ({ params }) => {
-    const { namespace = '', name = '' } = params;
-    const there = stopped.list().filter((stop) => stop.namespace === namespace);
-    const found =
-      there.find((stop) => stop.name === name) ??
-      there.find((stop) => stop.name === staticPodName(name, nodeName));
+    const { name = '' } = params;
+    const found = findStop(stopped.list(), nodeName, params);
     if (found === undefined) throw notFoundError('stopped pods', name);
     await stopped.release(found.manifestUid ?? found.uid);
     return jsonAnswer(toItem(found));
+  };
+}
+
+/** The stop of the pod with that name, or with that name in its manifest. */
+function findStop(
+  stops: readonly ServedStop[],
+  nodeName: string,
+  { namespace = '', name = '' }: ApiRequest['params'],
+): ServedStop | undefined {
+  const there = stops.filter((stop) => stop.namespace === namespace);
+  return (
+    there.find((stop) => stop.name === name) ??
+    there.find((stop) => stop.name === staticPodName(name, nodeName))
+  );
+}
+
+/**
+ * Finds a pod as `findPod` does. For one that is not there any more because somebody has stopped or deleted it, the
+ * NotFound says so, and how it runs again.
+ */
+export function stopExplainer(
+  findPod: (request: Pick<ApiRequest, 'params'>) => PodRow,
+  nodeName: string,
+  stopped: Pick<StoppedPodReader, 'list'>,
+): (request: Pick<ApiRequest, 'params'>) => PodRow {
+  return (request) => {
+    try {
+      return findPod(request);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.reason !== 'NotFound') throw error;
+      const stop = findStop(stopped.list(), nodeName, request.params);
+      if (stop === undefined || stop.comesBack === true) throw error;
+      const { namespace = '', name = '' } = request.params;
+      const place = namespace === DEFAULT_NAMESPACE ? '' : ` -n ${namespace}`;
+      const what = stop.claims === undefined ? 'was deleted, and its manifest is still there' : 'is stopped';
+      const message = `pod ${JSON.stringify(name)} ${what}; to run it again: podloop start ${name}${place}`;
+      throw new ApiError('NotFound', message, error.details);
+    }
   };
 }
 
