@@ -105,6 +105,20 @@ export async function findOwnerless(folder: string, kind: FolderLockKind): Promi
   return undefined;
 }
 
+/** The process that has the folder, as far as its lock names one that lives; undefined otherwise. Never rejects. */
+export async function findLockOwner(folder: string, kind: FolderLockKind): Promise<number | undefined> {
+  try {
+    await using file = await open(
+      join(folder, `${kind.kind}.lock`),
+      constants.O_RDONLY | constants.O_NOFOLLOW,
+    );
+    const owner = await readOwner(file);
+    return owner !== undefined && isAlive(owner) ? owner.pid : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 function openLockFile(
   folder: string,
   { kind }: FolderLockKind,

@@ -48,7 +48,11 @@ describe('an agent that is not there', () => {
       const { signal } = new AbortController();
       const host = { env: { PODLOOP_SOCKET: agent.socketPath }, clock: new SystemClock() };
       const find = async () =>
-        (await findAgents(host, signal, (path) => path === agent.socketPath && isTrustedSocket(path))).agents;
+        (
+          await findAgents(host, signal, {
+            mayAsk: (path) => path === agent.socketPath && isTrustedSocket(path),
+          })
+        ).agents;
       expect(await find()).toMatchObject([{ socket: agent.socketPath }]);
       await chown(agent.socketPath, 65_534, 65_534);
       expect(await find()).toEqual([]);

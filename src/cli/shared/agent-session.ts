@@ -87,7 +87,7 @@ export async function withAgent(
   } catch (error) {
     const isNamed = remote !== undefined || socket !== undefined || (env['PODLOOP_SOCKET'] ?? '') !== '';
     if (error instanceof AgentAbsent && !isNamed)
-      throw withRunning(error, (await findAgents(host, signal, isTrustedSocket)).agents);
+      throw withRunning(error, (await findAgents(host, signal, { mayAsk: isTrustedSocket })).agents);
     if (!signal.aborted) throw error;
   }
   if (interrupted.aborted && !servesUntilInterrupted) throw new CommandFailure([], EXIT_INTERRUPTED);

@@ -7,6 +7,8 @@ import {
   type Ran,
 } from '#support/harness/agent-command-harness.js';
 
+import { FakeClock } from '#testing/fake-clock.js';
+
 let lab: AgentCommandHarness;
 beforeEach(async () => void (lab = await AgentCommandHarness.open()));
 afterEach(() => lab[Symbol.asyncDispose]());
@@ -79,6 +81,64 @@ describe('podloop down', () => {
       code: 1,
       stderr: expect.stringContaining('error: not every pod could be stopped, and the agent') as string,
     });
+  });
+
+  it('counts no pod that has finished, and says whose data stay', async () => {
+    serve();
+    const phase = (name: string, is: string): object => aKubePod(name, { status: { phase: is } });
+    const withClaim = (name: string, claimName: string): object =>
+      aKubePod(name, { spec: { volumes: [{ persistentVolumeClaim: { claimName } }, { emptyDir: {} }] } });
+    lab.agent.on('GET /api/v1/pods', () =>
+      aKubeList(
+        ...[phase('sum-n1', 'Succeeded'), withClaim('db-1', 'data-db-1'), phase('bad-n1', 'Failed')],
+        ...[withClaim('db-0', 'data-db-0'), withClaim('backup', 'data-db-0')],
+      ),
+    );
+    expect((await down('-y')).stderr).toBe(
+      [
+        `The agent of /srv/my (pid ${NO_PID}) will end.`,
+        ...['These pods will end (3):', '  default/db-1', '  default/db-0', '  default/backup'],
+        '2 pods have finished already.',
+        'The data of claims stay on this node, for the next "podloop up": default/data-db-0, default/data-db-1\n',
+      ].join('\n'),
+    );
+    lab.agent.on('GET /api/v1/pods', () => aKubeList(phase('sum-n1', 'Succeeded')));
+    expect((await down('-y')).stderr).toContain('It has no pods that run.\n1 pod has finished already.\n');
+  });
+
+  it.each([
+    ['the agent about itself', 'GET /agent'],
+    ['the list of its pods', 'GET /api/v1/pods'],
+  ])('says what to do when %s does not come, and ends nothing', async (_, place) => {
+    serve();
+    const clock = new FakeClock();
+    let passing = Promise.resolve();
+    // Commands of other tests ask, too.
+    lab.agent.on(place, () => {
+      passing = passing.then(async () => clock.advance(30_000));
+      return undefined;
+    });
+    const { code, stderr } = await lab.start(['down', '-y'], { more: { clock } }).ended;
+    expect([code, ends()]).toEqual([1, 0]);
+    expect(stderr).toContain(`Waiting for an answer of the agent at ${lab.agent.socketPath}\n`);
+    expect(stderr).toContain(
+      `error: the agent at ${lab.agent.socketPath} did not answer within 30s: it may be busy, stopped, starting or ending. Try again; `,
+    );
+    expect(stderr).not.toContain('another node agent');
+  });
+
+  it('gives an agent more time that is slow', async () => {
+    serve();
+    let count = 0;
+    const clock = new FakeClock();
+    lab.agent.on('GET /api/v1/pods', () => {
+      if (count++ > 0) return aKubeList(aKubePod('web-n1'));
+      void clock.advance(5_000);
+      return undefined;
+    });
+    const { code, stdout } = await lab.start(['down', '-y'], { more: { clock } }).ended;
+    expect([code, ends()]).toEqual([0, 1]);
+    expect(stdout).toContain('pod default/web-n1 ended\n');
   });
 
   it('leaves an agent of systemd to systemd', async () => {

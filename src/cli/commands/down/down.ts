@@ -1,18 +1,21 @@
-import { resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { Command } from 'commander';
+import { SOCKET_NAME } from '#node';
+import { findLockOwner, NODE_ROOT_LOCK } from '#base/fs/folder-lock.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure, failure } from '../../command-failure.js';
 import { EXIT_INTERRUPTED } from '../../interrupts.js';
 import { wrapNotes } from '../../help-layout.js';
 import { socketOption } from '../../shared/agent-session.js';
 import { quoteWord } from '../../shared/agents/agent-places.js';
-import { agentsOf, findAgents, type RunningAgent } from '../../shared/agents/find-agents.js';
+import { agentsOf, describeSilent, findAgents, type RunningAgent } from '../../shared/agents/find-agents.js';
 import { AgentAbsent, AgentClient } from '../../shared/api/agent-client.js';
 import { readLines } from '../../shared/api/watch-objects.js';
 import { parsePathFlag } from '../../shared/flag-values.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
 import { isYes } from '../../shared/streaming/read-answer.js';
 import { isTerminalInput } from '../../shared/streaming/raw-terminal.js';
+import { type PodObject } from '#kube/columns/kube-object.js';
 import { type Ending, type LeftPodsFlags } from './end-left-pods.js';
 
 interface DownFlags extends LeftPodsFlags {
@@ -70,8 +73,20 @@ async function down(
   host: CliHost,
   signal: AbortSignal,
 ): Promise<void> {
-  const { agents, closed } = await findAgents(host, signal);
+  let { agents, closed, silent } = await findAgents(host, signal);
+  let unheard = chooseSilent(folder, flags, silent, host);
+  if (unheard.length > 0 && !signal.aborted) {
+    // Nobody could end one that is slow otherwise.
+    const who = unheard.map(escapeTerminal).join(', ');
+    await host.stderr.writeLine(`Waiting for an answer of the agent at ${who}`);
+    ({ agents, closed, silent } = await findAgents(host, signal, { limitMs: SLOW_LIMIT_MS }));
+    unheard = chooseSilent(folder, flags, silent, host);
+  }
   const found = await chooseAgents(folder, flags, agents, host);
+  // The one that is meant may be the one that does not answer. Of a folder the lock of its root folder says so.
+  const silentLines = await Promise.all(unheard.map(describeUnheard));
+  const isSure = folder !== undefined || (found.length === 1 && unheard.length === 0);
+  if (silentLines.length > 0 && !isSure) throw new CommandFailure(silentLines);
   if (found.length > 1) {
     const words = found.map(({ socket }) => `  podloop down --socket ${quoteWord(socket)}`);
     throw new CommandFailure(['error: several agents run; name the folder of one, or its socket:', ...words]);
@@ -84,9 +99,28 @@ async function down(
   // Loads the whole agent, so only when no agent runs.
   const { endLeftPods } = await import('./end-left-pods.js');
   await endLeftPods(folder, flags, {
-    ...{ host, signal },
+    ...{ host, signal, silentLines },
     confirm: (ending) => confirm(ending, flags, host, signal),
   });
+}
+
+/** The silent agents that may be meant. */
+function chooseSilent(
+  folder: string | undefined,
+  flags: DownFlags,
+  silent: readonly string[],
+  host: CliHost,
+): readonly string[] {
+  const { rootDir } = flags;
+  const inRoot = rootDir === undefined ? undefined : join(resolve(rootDir), SOCKET_NAME);
+  const wanted = socketOf(folder, flags, host) ?? inRoot;
+  return wanted === undefined ? silent : silent.filter((path) => path === wanted);
+}
+
+async function describeUnheard(socket: string): Promise<string> {
+  const pid = await findLockOwner(dirname(socket), NODE_ROOT_LOCK);
+  const what = `the agent at ${socket} did not answer within ${SLOW_LIMIT_MS / 1_000}s`;
+  return escapeTerminal(`error: ${describeSilent(what, pid)}`);
 }
 
 function closedError(closed: readonly string[], { socket }: DownFlags): CommandFailure {
@@ -101,17 +135,25 @@ function closedError(closed: readonly string[], { socket }: DownFlags): CommandF
 /** The agents that may be meant. */
 async function chooseAgents(
   folder: string | undefined,
-  { socket, rootDir }: DownFlags,
+  flags: DownFlags,
   agents: readonly RunningAgent[],
-  { env }: CliHost,
+  host: CliHost,
 ): Promise<readonly RunningAgent[]> {
-  const named = socket ?? (folder === undefined && rootDir === undefined ? env['PODLOOP_SOCKET'] : undefined);
-  if (named !== undefined && named !== '') {
-    const path = resolve(named.replace(/^unix:(\/\/)?/, ''));
-    return agents.filter((agent) => agent.socket === path);
-  }
+  const { rootDir } = flags;
+  const path = socketOf(folder, flags, host);
+  if (path !== undefined) return agents.filter((agent) => agent.socket === path);
   const there = rootDir === undefined ? agents : agents.filter((agent) => agent.rootDir === resolve(rootDir));
   return folder === undefined ? there : agentsOf(folder, there);
+}
+
+/** The socket that is named; undefined if none is. */
+function socketOf(
+  folder: string | undefined,
+  { socket, rootDir }: DownFlags,
+  { env }: CliHost,
+): string | undefined {
+  const named = socket ?? (folder === undefined && rootDir === undefined ? env['PODLOOP_SOCKET'] : undefined);
+  return named === undefined || named === '' ? undefined : resolve(named.replace(/^unix:(\/\/)?/, ''));
 }
 
 async function endAgent(
@@ -127,8 +169,12 @@ async function endAgent(
     );
   }
   const what = [...manifests, ...(kubeconfig === undefined ? [] : [`the cluster of ${kubeconfig}`])];
-  const names = pods.map(({ metadata = {} }) => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`);
-  await confirm({ what: what.join(' and '), pid, names }, flags, host, signal);
+  const going = pods.filter(({ status = {} }) => status.phase !== 'Succeeded' && status.phase !== 'Failed');
+  const names = going.map(({ metadata = {} }) => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`);
+  // Those of a cluster are its own affair.
+  const claims = kubeconfig === undefined ? claimsOf(pods) : [];
+  const finished = pods.length - going.length;
+  await confirm({ what: what.join(' and '), pid, names, finished, claims }, flags, host, signal);
   const client = new AgentClient({ socketPath: socket, clock: host.clock, signal });
   const answer = await client.open('POST', '/agent/end');
   let left: readonly string[] | undefined;
@@ -151,7 +197,18 @@ async function endAgent(
   await host.stdout.writeLine(`The agent (pid ${pid}) ended`);
 }
 
+function claimsOf(pods: readonly PodObject[]): string[] {
+  const names = pods.flatMap(({ metadata = {}, spec = {} }) =>
+    (spec.volumes ?? []).flatMap(({ persistentVolumeClaim: claim }) =>
+      claim?.claimName === undefined ? [] : `${metadata.namespace ?? ''}/${claim.claimName}`,
+    ),
+  );
+  return [...new Set(names)].sort();
+}
+
 const LOOK_MS = 100;
+/** How long an agent may take to answer who it is and what it runs. */
+const SLOW_LIMIT_MS = 30_000;
 
 function isAlive(pid: number): boolean {
   try {
@@ -164,14 +221,23 @@ function isAlive(pid: number): boolean {
 
 /** Shows what will end, and asks. Rejects with a CommandFailure when the answer is no, or nobody can be asked. */
 async function confirm(
-  { what, pid, names }: Ending,
+  { what, pid, names, finished = 0, claims = [] }: Ending,
   { yes }: DownFlags,
   { stdin, stderr }: CliHost,
   signal: AbortSignal,
 ): Promise<void> {
   const agent = pid === undefined ? 'No agent runs.' : `The agent of ${what} (pid ${pid}) will end.`;
-  const pods = names.length === 0 ? 'It has no pods.' : `These pods will end (${names.length}):`;
-  for (const line of [agent, pods, ...names.map((name) => `  ${name}`)])
+  const none = finished === 0 ? 'It has no pods.' : 'It has no pods that run.';
+  const pods = names.length === 0 ? none : `These pods will end (${names.length}):`;
+  const more = [
+    ...(finished === 0
+      ? []
+      : [`${finished === 1 ? '1 pod has' : `${finished} pods have`} finished already.`]),
+    ...(claims.length === 0
+      ? []
+      : [`The data of claims stay on this node, for the next "podloop up": ${claims.join(', ')}`]),
+  ];
+  for (const line of [agent, pods, ...names.map((name) => `  ${name}`), ...more])
     await stderr.writeLine(escapeTerminal(line));
   if (yes) return;
   if (!isTerminalInput(stdin))

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { aKubeList, aKubePod, AgentCommandHarness } from '#support/harness/agent-command-harness.js';
+import { FakeClock } from '#testing/fake-clock.js';
 
 let lab: AgentCommandHarness;
 beforeEach(async () => void (lab = await AgentCommandHarness.open()));
@@ -58,6 +59,23 @@ describe('podloop ps', () => {
     if (format === 'yaml') return;
     const { items } = JSON.parse(stdout) as { items: { socket: string; pods: object }[] };
     expect(items.find(({ socket }) => socket === lab.agent.socketPath)?.pods).toEqual({ ready: 2, all: 4 });
+  });
+
+  it('names an agent that does not answer in time', async () => {
+    serve();
+    const clock = new FakeClock();
+    let passing = Promise.resolve();
+    // Commands of other tests ask, too.
+    lab.agent.on('GET /api/v1/pods', () => {
+      passing = passing.then(async () => clock.advance(5_000));
+      return undefined;
+    });
+    const { code, stdout, stderr } = await lab.start(['ps'], { more: { clock } }).ended;
+    expect([code, stdout.includes(lab.agent.socketPath)]).toEqual([0, false]);
+    expect(stderr).toContain(
+      `The agent at ${lab.agent.socketPath} did not answer within 5s and is not shown: `,
+    );
+    expect(stderr).not.toContain('No agent runs');
   });
 
   it.each([

@@ -4,8 +4,9 @@ import { type CliHost } from '../../cli-host.js';
 import { failure } from '../../command-failure.js';
 import { wrapNotes } from '../../help-layout.js';
 import { stripEquals } from '../../shared/agent-session.js';
-import { countReady, findAgents, type RunningAgent } from '../../shared/agents/find-agents.js';
+import { countReady, FIND_LIMIT_MS, findAgents, type RunningAgent } from '../../shared/agents/find-agents.js';
 import { toJsonText, toYamlText } from '../../shared/print/object-text.js';
+import { escapeTerminal } from '../../shared/print/terminal-text.js';
 import { layOutTable } from '../../shared/print/tab-columns.js';
 
 interface PsFlags {
@@ -49,7 +50,7 @@ function parseOutput(text: string): string {
 
 async function ps({ output, headers }: PsFlags, host: CliHost): Promise<void> {
   const { stdout, stderr, clock } = host;
-  const { agents, closed } = await findAgents(host, host.listenForInterrupts());
+  const { agents, closed, silent } = await findAgents(host, host.listenForInterrupts());
   if (output === 'json' || output === 'yaml') {
     const list = { apiVersion: 'podloop.dev/v1', kind: 'AgentList', items: agents.map(toItem) };
     return stdout.writeLine((output === 'json' ? toJsonText(list) : toYamlText(list)).trimEnd());
@@ -60,11 +61,15 @@ async function ps({ output, headers }: PsFlags, host: CliHost): Promise<void> {
     rows.unshift(['PID', 'PODS', 'AGE', 'MANIFESTS', 'SOCKET', ...(wide ? WIDE : [])]);
   }
   for (const line of layOutTable(rows)) await stdout.writeLine(line);
+  for (const socket of silent) {
+    const what = `The agent at ${socket} did not answer within ${FIND_LIMIT_MS / 1_000}s and is not shown`;
+    await stderr.writeLine(escapeTerminal(`${what}: it may be busy, stopped, starting or ending`));
+  }
   if (closed.length > 0) {
     const others =
       closed.length === 1 ? 'An agent of another user is' : `${closed.length} agents of others are`;
     await stderr.writeLine(`${others} not shown; root sees all: sudo podloop ps`);
-  } else if (agents.length === 0) {
+  } else if (agents.length + silent.length === 0) {
     await stderr.writeLine('No agent runs. To start one: podloop up FOLDER');
   }
 }

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { findMissingManifests, SOCKET_NAME } from '#node';
+import { findLockOwner, NODE_ROOT_LOCK } from '#base/fs/folder-lock.js';
 import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
 import { type KubeObject, type PodObject } from '#kube/columns/kube-object.js';
 import { type CliHost } from '../../cli-host.js';
@@ -13,6 +14,7 @@ import {
   type AgentFacts,
   agentsOf,
   countReady,
+  describeSilent,
   findAgents,
   findFlag,
   hasFailedForJob,
@@ -113,7 +115,8 @@ async function findOrStart(
   host: CliHost,
   signal: AbortSignal,
 ): Promise<AgentFacts> {
-  const [running] = await agentsOf(folder, (await findAgents(host, signal)).agents);
+  const { agents, silent } = await findAgents(host, signal);
+  const [running] = await agentsOf(folder, agents);
   if (running !== undefined) {
     await host.stdout.writeLine(`The agent of ${folder} runs already (pid ${running.pid})`);
     if (more.length > 0)
@@ -125,6 +128,10 @@ async function findOrStart(
       ? await chooseAgentPlace(folder, host.env)
       : { rootDir: resolve(flags.rootDir), podLogsDir: undefined };
   const { rootDir, podLogsDir } = place;
+  if (silent.includes(join(rootDir, SOCKET_NAME))) {
+    const pid = await findLockOwner(rootDir, NODE_ROOT_LOCK);
+    throw failure(describeSilent(`the agent in ${rootDir} did not answer in time`, pid));
+  }
   if (rootDir.startsWith(`${SHARED_ROOT_DIR}/`) || rootDir === SHARED_ROOT_DIR)
     await claimSharedFolder(SHARED_ROOT_DIR);
   await mkdir(rootDir, { recursive: true, mode: 0o700 });

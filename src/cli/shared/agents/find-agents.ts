@@ -6,7 +6,7 @@ import { type KubeObject, type PodObject } from '#kube/columns/kube-object.js';
 import { type CliHost } from '../../cli-host.js';
 import { AgentClient } from '../api/agent-client.js';
 import { listUsualSockets, readListening } from '../api/agent-socket.js';
-import { askAgent } from '../api/ask-agent.js';
+import { AgentSilent, askAgent } from '../api/ask-agent.js';
 import { pathOf, PODS } from '../api/resource-type.js';
 
 /** What an agent says about itself. */
@@ -39,42 +39,58 @@ export interface FoundAgents {
   readonly agents: readonly RunningAgent[];
   /** Sockets that only another user may open. */
   readonly closed: readonly string[];
+  /** Sockets at which somebody listens who did not answer in time. */
+  readonly silent: readonly string[];
 }
 
-/** An agent that takes longer is left out. */
-const LIMIT_MS = 5_000;
+/** Whom {@link findAgents} asks, and for how long. */
+export interface FindAgentsOptions {
+  /** Whether that socket may be asked (default: every one that is there). */
+  readonly mayAsk?: (socketPath: string) => boolean;
+  /** How long each answer may take. */
+  readonly limitMs?: number;
+}
+
+/** How long an answer may take, in milliseconds (default). */
+export const FIND_LIMIT_MS = 5_000;
 
 /**
  * The agents of this machine: those with a default root folder, those whose command line or `PODLOOP_SOCKET` names their
- * socket, and any that listens at a socket of the usual name; `mayAsk` says which of them may be asked. Never rejects.
+ * socket, and any that listens at a socket of the usual name. Never rejects.
  */
 export async function findAgents(
   { env, clock }: Pick<CliHost, 'env' | 'clock'>,
   signal: AbortSignal,
-  mayAsk: (socketPath: string) => boolean = existsSync,
+  { mayAsk = existsSync, limitMs = FIND_LIMIT_MS }: FindAgentsOptions = {},
 ): Promise<FoundAgents> {
   const listening = [...(readListening() ?? [])].filter((path) => basename(path) === SOCKET_NAME);
   const named = [env['PODLOOP_SOCKET'] ?? '', ...namedSockets()].filter((path) => path !== '');
   const usual = listUsualSockets(env, process.getuid?.() ?? 0);
   const candidates = new Set([...listening, ...usual, ...named].filter((path) => mayAsk(path)));
   const closed: string[] = [];
+  const silent: string[] = [];
   const asked = [...candidates].sort().map(async (socketPath) => {
     const client = new AgentClient({ socketPath, clock, signal });
     try {
-      const facts = await readAgent(client, clock);
+      const facts = await readAgent(client, clock, limitMs);
       const { items = [] } = (await askAgent(client, pathOf(PODS, undefined), {
         clock,
-        limitMs: LIMIT_MS,
+        limitMs,
       })) as KubeObject;
       return [{ ...facts, pods: items }];
     } catch (error) {
       if (/only the user who started it/.test((error as Error).message)) closed.push(socketPath);
+      if (error instanceof AgentSilent) silent.push(socketPath);
       return [];
     }
   });
   const found = (await Promise.all(asked)).flat();
   const agents = [...new Map(found.map((agent) => [agent.pid, agent])).values()];
-  return { agents: agents.sort((one, other) => one.startedAt.localeCompare(other.startedAt)), closed };
+  return {
+    agents: agents.sort((one, other) => one.startedAt.localeCompare(other.startedAt)),
+    closed,
+    silent,
+  };
 }
 
 /**
@@ -87,9 +103,19 @@ export function isTrustedSocket(path: string): boolean {
   return facts !== undefined && facts.isSocket() && [0, process.getuid?.() ?? 0].includes(facts.uid);
 }
 
+/** Words about an agent that runs and does not answer: what it may be up to, and what can be done. */
+export function describeSilent(what: string, pid: number | undefined): string {
+  const end = pid === undefined ? 'end its process' : `kill ${pid}`;
+  return `${what}: it may be busy, stopped, starting or ending. Try again; to end it without its pods: ${end}, and "podloop down FOLDER" ends those`;
+}
+
 /** What the agent of a socket says about itself. Rejects with an Error that says why there is nothing. */
-export async function readAgent(client: AgentClient, clock: CliHost['clock']): Promise<AgentFacts> {
-  const facts = (await askAgent(client, '/agent', { clock, limitMs: LIMIT_MS })) as AgentFacts;
+export async function readAgent(
+  client: AgentClient,
+  clock: CliHost['clock'],
+  limitMs = FIND_LIMIT_MS,
+): Promise<AgentFacts> {
+  const facts = (await askAgent(client, '/agent', { clock, limitMs })) as AgentFacts;
   if ((facts.kind as string) !== 'Agent')
     throw new Error(`whoever listens at ${client.socketPath} is no agent`);
   return facts;
