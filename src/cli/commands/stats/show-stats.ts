@@ -18,7 +18,13 @@ import { layOutTable } from '../../shared/print/tab-columns.js';
 import { LiveScreen } from '../../shared/screen/live-screen.js';
 import { allowsColor, paintRows, type Row as ScreenRow } from '../../shared/screen/row.js';
 import { selectorOption } from '../../shared/selector-option.js';
-import { type PodUsage, type Usage, UsageReader } from '../../shared/usage/read-usage.js';
+import {
+  describeOldNumbers,
+  isBusy,
+  type PodUsage,
+  type Usage,
+  UsageReader,
+} from '../../shared/usage/read-usage.js';
 
 interface StatsFlags extends SessionFlags {
   readonly allNamespaces: boolean;
@@ -87,33 +93,50 @@ async function stats(
   host: CliHost,
 ): Promise<void> {
   const reader = new UsageReader(session.client, host.clock);
-  const read = async (): Promise<Row[]> => {
+  const read = async (): Promise<Shown> => {
     const pods = await listPods(names, flags, session);
-    const { pods: usages } = await reader.read({ withDisks: true });
+    const reading = await reader.read({ withDisks: true });
     const memoryBytes = await readNodeMemory(session);
-    return [...usages].sort(byName).flatMap((usage) => {
+    const known = [...reading.pods].sort(byName).flatMap((usage) => {
       const pod = pods.find(
         ({ metadata }) => metadata?.namespace === usage.namespace && metadata.name === usage.name,
       );
-      return pod === undefined ? [] : toRows(usage, pod, flags.containers, memoryBytes);
+      return pod === undefined ? [] : [{ usage, pod }];
     });
+    const usages = known.map(({ usage }) => usage);
+    const note = describeOldNumbers(reading, usages);
+    return {
+      rows: known.flatMap(({ usage, pod }) => toRows(usage, pod, flags.containers, memoryBytes)),
+      note,
+    };
   };
   const { terminal, clock, stdout } = host;
-  const rows = await read();
+  let last = await read();
+  const { rows } = last;
   if (flags.output === 'json') return stdout.writeLine(JSON.stringify(rows.map(toItem), undefined, 2));
   if (terminal === undefined || !flags.stream) {
     for (const line of toTable(rows, flags)) await stdout.writeLine(line);
+    if (last.note !== undefined) await host.stderr.writeLine(last.note);
     return;
   }
   const withColor = allowsColor(host.env);
-  let shown = toScreen(rows, flags, clock.now());
+  let shown = toScreen(last, flags, clock.now());
   using screen = new LiveScreen({
     ...{ terminal, clock },
     render: ({ columns, rows: height }) => paintRows(shown.slice(0, height), { columns, withColor }),
   });
+  let lastMs = clock.now();
   for (;;) {
     await clock.sleep(flags.interval, session.signal);
-    shown = toScreen(await read(), flags, clock.now());
+    try {
+      last = await read();
+      lastMs = clock.now();
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      // What is there stays there, with its time.
+      last = { ...last, note: 'The agent is too busy to answer; these are its last numbers' };
+    }
+    shown = toScreen(last, flags, lastMs);
     screen.draw();
   }
 }
@@ -122,13 +145,19 @@ function byName(one: PodUsage, other: PodUsage): number {
   return one.namespace.localeCompare(other.namespace) || one.name.localeCompare(other.name);
 }
 
+/** What is shown, and a line below the title about numbers that are old. */
+interface Shown {
+  readonly rows: readonly Row[];
+  readonly note: string | undefined;
+}
+
 /** The table with a title, as of `nowMs`. */
-function toScreen(rows: readonly Row[], flags: StatsFlags, nowMs: number): ScreenRow[] {
+function toScreen({ rows, note = '' }: Shown, flags: StatsFlags, nowMs: number): ScreenRow[] {
   const time = new Date(nowMs).toTimeString().slice(0, 8);
   const [head = '', ...lines] = toTable(rows, flags);
   return [
     { text: `podloop stats   ${time}   Ctrl-C ends it`, style: 'title' },
-    { text: '' },
+    { text: note },
     { text: head, style: 'title' },
     ...lines.map((text) => ({ text })),
   ];

@@ -5,6 +5,8 @@ import {
   AgentCommandHarness,
   PODS_PATH,
 } from '#support/harness/agent-command-harness.js';
+import { sendStatus } from '#support/fakes/fake-agent-server.js';
+import { FakeClock } from '#testing/fake-clock.js';
 
 let lab: AgentCommandHarness;
 beforeEach(async () => {
@@ -107,6 +109,37 @@ describe('podloop stats', () => {
     expect((await ended).code).toBe(130);
     // The terminal is as it was.
     expect(written.at(-1)).toContain('\u001b[?1049l');
+  });
+
+  it('goes on with its last numbers while the agent is too busy', async () => {
+    const written: string[] = [];
+    const terminal = {
+      ...{ columns: 120, rows: 10, write: (text: string) => void written.push(text) },
+      ...{ onResize: () => () => undefined, onExit: () => () => undefined },
+    };
+    const clock = new FakeClock();
+    const interrupted = new AbortController();
+    const ended = lab.start(['stats'], {
+      more: { terminal, clock, listenForInterrupts: () => interrupted.signal },
+    }).ended;
+    await expect.poll(() => written.join('')).toContain('150.00%');
+    lab.agent.on('GET /stats/summary', (_, answer) => sendStatus(answer, 504, 'Timeout', 'it is late'));
+    await clock.advance(2_000);
+    await expect.poll(() => written.join('')).toContain('The agent is too busy to answer');
+    interrupted.abort();
+    expect((await ended).code).toBe(130);
+  });
+
+  it('says how old numbers are that the runtime has not measured since', async () => {
+    lab.agent.on('GET /stats/summary', () => ({
+      ...SUMMARY,
+      node: { nodeName: 'n1', cpu: { time: '2026-01-01T00:11:00Z' } },
+    }));
+    const { code, stderr } = await lab.start(['stats']).ended;
+    expect([code, stderr]).toEqual([
+      0,
+      'The numbers of 2 pods are up to 60s old: the runtime has not measured since\n',
+    ]);
   });
 
   it.each([

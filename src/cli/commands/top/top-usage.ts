@@ -5,7 +5,7 @@ import { failure } from '../../command-failure.js';
 import { type AgentSession, type SessionFlags, withAgent } from '../../shared/agent-session.js';
 import { pathOf, PODS, RESOURCE_TYPES } from '../../shared/api/resource-type.js';
 import { layOutTable } from '../../shared/print/tab-columns.js';
-import { type PodUsage, type Usage, UsageReader } from '../../shared/usage/read-usage.js';
+import { describeOldNumbers, type PodUsage, type Usage, UsageReader } from '../../shared/usage/read-usage.js';
 
 /** The flags of `podloop top pods` and `podloop top node`. */
 export interface UsageFlags extends SessionFlags {
@@ -27,8 +27,8 @@ export async function topPods(names: readonly string[], flags: UsageFlags, host:
     throw failure('only one of NAME or --selector, --all-namespaces is allowed');
   await withAgent(host, flags, async (session) => {
     const known = await listNames(names[0], flags, session);
-    const { pods } = await new UsageReader(session.client, host.clock).read();
-    const found = pods.filter((pod) => known.has(`${pod.namespace}/${pod.name}`));
+    const reading = await new UsageReader(session.client, host.clock).read();
+    const found = reading.pods.filter((pod) => known.has(`${pod.namespace}/${pod.name}`));
     if (found.length === 0) {
       const where = allNamespaces
         ? 'No resources found'
@@ -52,6 +52,8 @@ export async function topPods(names: readonly string[], flags: UsageFlags, host:
         ),
       );
     await print(table, host);
+    const old = describeOldNumbers(reading, found);
+    if (old !== undefined) await host.stderr.writeLine(old);
   });
 }
 

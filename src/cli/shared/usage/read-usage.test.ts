@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
 import { type AgentClient } from '../api/agent-client.js';
-import { UsageReader } from './read-usage.js';
+import { ApiError } from '../api/api-status.js';
+import { describeOldNumbers, UsageReader } from './read-usage.js';
 
 /** CPU time in seconds at a second of the minute. */
 type Sample = readonly [second: number, cpuSeconds: number];
@@ -42,4 +43,34 @@ it.each<[string, Sample]>([
   const reading = readerOf([[10, 1], second], clock).read();
   await clock.advance(1_200);
   expect((await reading).pods[0]?.nanoCores).toBeUndefined();
+});
+
+it('does with what it has when a busy agent does not answer again', async () => {
+  const clock = new FakeClock();
+  const cpu = { time: '2026-01-01T00:00:10Z', usageCoreNanoSeconds: 1 };
+  const pods = [{ podRef: { namespace: 'a', name: 'p' }, cpu, memory: { workingSetBytes: 7 } }];
+  let asked = 0;
+  const late = new ApiError(504, { reason: 'Timeout', message: 'it could not be made within 30s' });
+  const client = {
+    send: async () => (asked++ === 0 ? Promise.resolve({ object: { pods } }) : Promise.reject(late)),
+    open: async () => Promise.reject(late),
+    signal: new AbortController().signal,
+  } as unknown as AgentClient;
+  const reading = new UsageReader(client, clock).read({ withDisks: true });
+  await clock.advance(1_200);
+  expect((await reading).pods).toMatchObject([{ name: 'p', memoryBytes: 7, atMs: Date.parse(cpu.time) }]);
+});
+
+it.each([
+  [[], undefined],
+  [[0, 25], undefined],
+  [[0, 26], '1 pod are up to 26s old'],
+  [[40.4, 70, undefined, 3], '2 pods are up to 70s old'],
+])('says of numbers that are %j seconds old: %s', (ages, words) => {
+  const nowMs = 1_700_000_000_000;
+  const pods = ages.map((age) => ({ atMs: age === undefined ? undefined : nowMs - age * 1_000 }));
+  const line = describeOldNumbers({ atMs: nowMs }, pods);
+  if (words === undefined) expect(line).toBeUndefined();
+  else expect(line).toBe(`The numbers of ${words}: the runtime has not measured since`);
+  expect(describeOldNumbers({ atMs: undefined }, pods)).toBeUndefined();
 });

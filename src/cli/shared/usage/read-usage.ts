@@ -1,5 +1,6 @@
 import { type Clock } from '#base/time/clock.js';
 import { type AgentClient } from '../api/agent-client.js';
+import { ApiError } from '../api/api-status.js';
 
 /** What a container, a pod or the node uses. What is not known is undefined. */
 export interface Usage {
@@ -22,11 +23,15 @@ export interface PodUsage extends Usage {
   readonly receivedBytes: number | undefined;
   readonly sentBytes: number | undefined;
   readonly containers: readonly ContainerUsage[];
+  /** When its CPU or memory was measured, in milliseconds since the epoch; undefined when neither is known. */
+  readonly atMs: number | undefined;
 }
 
-/** What was measured at one time. */
+/** What an agent knows at one time. */
 export interface UsageReading {
   readonly node: Usage & { readonly name: string };
+  /** By the clock of the node; undefined when nothing of the node is known. */
+  readonly atMs: number | undefined;
   readonly pods: readonly PodUsage[];
 }
 
@@ -42,7 +47,7 @@ interface Stats {
     readonly usageNanoCores?: number;
     readonly usageCoreNanoSeconds?: number;
   };
-  readonly memory?: { readonly workingSetBytes?: number };
+  readonly memory?: { readonly time?: string; readonly workingSetBytes?: number };
 }
 
 interface PodStats extends Stats {
@@ -50,6 +55,21 @@ interface PodStats extends Stats {
   readonly containers?: readonly (Stats & { readonly name?: string })[];
   readonly network?: { readonly rxBytes?: number; readonly txBytes?: number };
   readonly process_stats?: { readonly process_count?: number };
+}
+
+/** Runtimes measure every ten seconds; what is older than two of these is worth a word. */
+const OLD_MS = 25_000;
+
+/** A line about numbers of these pods that are old, as while the runtime does not answer; undefined when none is. */
+export function describeOldNumbers(
+  { atMs: nowMs }: Pick<UsageReading, 'atMs'>,
+  pods: readonly Pick<PodUsage, 'atMs'>[],
+): string | undefined {
+  const ages = pods.flatMap(({ atMs }) => (atMs === undefined || nowMs === undefined ? [] : nowMs - atMs));
+  const old = ages.filter((age) => age > OLD_MS);
+  if (old.length === 0) return undefined;
+  const whose = old.length === 1 ? '1 pod' : `${old.length} pods`;
+  return `The numbers of ${whose} are up to ${Math.round(Math.max(...old) / 1_000)}s old: the runtime has not measured since`;
 }
 
 /** An agent answers with the same numbers for a second. */
@@ -75,14 +95,18 @@ export class UsageReader {
     if (this.#last === undefined && !knowsCpu(summary)) {
       this.#last = summary;
       await this.#clock.sleep(BETWEEN_MS, this.#client.signal);
-      summary = await this.#ask();
+      // A busy agent has answered once: all but the CPU is known.
+      summary = await this.#ask().catch((error: unknown) => orIfBusy(error, summary));
     }
     const before = indexCpu(this.#last);
     this.#last = summary;
-    const disks = withDisks ? await this.#askForDisks() : NO_DISKS;
+    const disks = withDisks
+      ? await this.#askForDisks().catch((error: unknown) => orIfBusy(error, NO_DISKS))
+      : NO_DISKS;
     const { node = {}, pods = [] } = summary;
     return {
       node: { ...toUsage(node, '', before, undefined), name: node.nodeName ?? '' },
+      atMs: timeOf(node),
       pods: pods.map((pod) => toPodUsage(pod, before, disks)),
     };
   }
@@ -97,6 +121,21 @@ export class UsageReader {
     for await (const piece of this.#client.read(answer)) text += piece.toString('utf8');
     return readDiskCounts(text);
   }
+}
+
+/** Whether an agent has not managed to answer in time. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof ApiError && error.reason === 'Timeout';
+}
+
+function orIfBusy<T>(error: unknown, otherwise: T): T {
+  if (isBusy(error)) return otherwise;
+  throw error;
+}
+
+function timeOf({ cpu = {}, memory = {} }: Stats): number | undefined {
+  const atMs = Date.parse(cpu.time ?? memory.time ?? '');
+  return Number.isNaN(atMs) ? undefined : atMs;
 }
 
 function knowsCpu({ pods = [] }: Summary): boolean {
@@ -133,7 +172,7 @@ function toPodUsage(pod: PodStats, before: CpuCounts, disks: DiskCounts): PodUsa
   const usage = toUsage(pod, keyOf(pod), before, undefined);
   return {
     ...usage,
-    ...{ namespace: podRef.namespace ?? '', name: podRef.name ?? '', containers: found },
+    ...{ namespace: podRef.namespace ?? '', name: podRef.name ?? '', containers: found, atMs: timeOf(pod) },
     processes: processes?.process_count ?? sumOf(found, 'processes'),
     readBytes: sumOf(found, 'readBytes'),
     writtenBytes: sumOf(found, 'writtenBytes'),

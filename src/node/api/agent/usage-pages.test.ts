@@ -66,6 +66,9 @@ it('knows what volumes hold also after a look that has failed', async () => {
   await vi.waitFor(async () => expect(await volumesOf(h.pages)).toEqual(held), 5_000);
   fails = true;
   await h.clock.advance(1_000);
+  // Its last numbers, for two minutes.
+  expect(await volumesOf(h.pages)).toEqual(held);
+  await h.clock.advance(120_000);
   expect(JSON.parse(await h.pages.summary(signal))).toMatchObject({ pods: [] });
   fails = false;
   await h.clock.advance(1_000);

@@ -12,9 +12,9 @@ import { CpuWindows } from '../../resources/stats/cpu-windows.js';
 import { diskAt, imageDisks } from '../../resources/stats/disk-usages.js';
 import { readNodeUsage } from '../../resources/stats/node-usage.js';
 import { renderResourcePage } from '../../resources/stats/resource-page.js';
-import { renderSummaryPage } from '../../resources/stats/summary-page.js';
+import { renderPods, renderSummaryPage } from '../../resources/stats/summary-page.js';
 import { Cached } from '#base/async/cached.js';
-import { type PodOfFiles } from '../../resources/stats/pod-files.js';
+import { measurePodDisk, PodDisks } from '../../resources/stats/pod-disks.js';
 import { UsageLooks } from '../../resources/stats/usage-looks.js';
 import { VolumeUsages } from '../../resources/stats/volume-usages.js';
 import { KERNEL_CGROUPS } from '#base/proc/cgroups/cgroup-io.js';
@@ -22,6 +22,7 @@ import { type Clock } from '#base/time/clock.js';
 import { PodloopError } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { readOwnMountinfo } from '#base/proc/mountinfo.js';
+import { settlesWithin } from '#base/async/settles-within.js';
 import { withinTime } from '#base/async/within-time.js';
 import { countInodes, measureFolder } from '../../volumes/measure-folder.js';
 import { VolumePaths } from '../../volumes/volume-paths.js';
@@ -52,6 +53,10 @@ export interface UsagePages {
 const CALL_TIMEOUT_MS = 8_000;
 /** For all calls of one request: slightly longer, so that the call itself reports its timeout. */
 const CALLS_TIMEOUT_MS = 8_500;
+/** For the sizes of the node's own disks. */
+const DISKS_TIMEOUT_MS = 3_000;
+/** While the runtime does not answer, its last numbers are shown for so long, with their time. */
+const KEEP_PODS_MS = 120_000;
 /** With hundreds of pods, cAdvisor's page costs a good part of a second of CPU time, and has megabytes. */
 const KEEP_CADVISOR_MS = 1_000;
 
@@ -85,6 +90,16 @@ export function buildUsagePages(options: UsagePagesOptions): UsagePages {
     volumesDir: (uid) => volumePaths.volumesFolder(uid),
   });
   const files = buildPodFiles({ client, paths, ending });
+  const disks = new PodDisks({
+    clock,
+    measure: async (pod) =>
+      measurePodDisk(pod, {
+        logsDir: paths.podLogsDir,
+        volumesOf: async (uid) => [...(await volumes.find(uid)), ...claimUsages.ofPod(uid)],
+        filesOf: async (each) => files.measure(each),
+      }),
+  });
+  let lastPods: { readonly atMs: number; readonly texts: readonly string[] } | undefined;
   const startedAtMs = clock.now() - process.uptime() * 1_000;
   const cadvisor = new Cached({
     ...{ clock, freshMs: KEEP_CADVISOR_MS, deadlineMs: PAGE_DEADLINE_MS },
@@ -109,22 +124,27 @@ export function buildUsagePages(options: UsagePagesOptions): UsagePages {
       ]);
       signal.throwIfAborted();
       const { atMs } = look;
-      const [rootDisk, logDisk, disks] = await Promise.all([
-        diskAt(dirname(paths.podsDir), atMs),
-        diskAt(paths.podLogsDir, atMs),
-        filesystems && imageDisks(filesystems, atMs),
+      const inTime = async <T>(disk: Promise<T>): Promise<T | undefined> =>
+        (await settlesWithin(disk, DISKS_TIMEOUT_MS, clock)) ? disk.catch(() => undefined) : undefined;
+      const [rootDisk, logDisk, imageUse] = await Promise.all([
+        inTime(diskAt(dirname(paths.podsDir), atMs)),
+        inTime(diskAt(paths.podLogsDir, atMs)),
+        filesystems && inTime(imageDisks(filesystems, atMs)),
       ]);
-      // A failed snapshot has no pods; their volumes took minutes to count and still exist.
-      if (look.problem === undefined) volumes.keepOnly(look.pods.map(({ uid }) => uid));
+      const scene = {
+        ...{ look, nodeName, rootDisk, logDisk, windows },
+        ...{ imageDisk: imageUse?.images, containerDisk: imageUse?.containers },
+      };
+      // A failed snapshot has no pods; their numbers are still known, and their volumes took minutes to count.
+      if (look.problem === undefined) {
+        volumes.keepOnly(look.pods.map(({ uid }) => uid));
+        const podDisks = await disks.measure(look.pods, signal);
+        lastPods = { atMs, texts: await renderPods({ ...scene, podDisks }, signal) };
+      }
+      const isRecent = lastPods !== undefined && atMs - lastPods.atMs < KEEP_PODS_MS;
       const { user, system } = process.cpuUsage();
       const agent = { startedAtMs, cpuNs: (user + system) * 1_000, residentBytes: process.memoryUsage.rss() };
-      const scene = {
-        ...{ look, nodeName, rootDisk, logDisk, windows, agent, logsDir: paths.podLogsDir },
-        ...{ imageDisk: disks?.images, containerDisk: disks?.containers },
-        volumesOf: async (uid: string) => [...(await volumes.find(uid)), ...claimUsages.ofPod(uid)],
-        filesOf: async (pod: PodOfFiles) => files.measure(pod),
-      };
-      return await renderSummaryPage(scene, signal);
+      return renderSummaryPage({ ...scene, agent }, isRecent ? lastPods!.texts : []);
     },
   };
 }

@@ -4,7 +4,8 @@ import { aContainer, aContainerStatus } from '#testing/builders.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { aContainerUsage, aPodUsage, NODE_USAGE } from '#support/builders/usage-builders.js';
 import { CpuWindows } from './cpu-windows.js';
-import { renderSummaryPage, type SummaryHarness } from './summary-page.js';
+import { measurePodDisk, type PodDiskPorts } from './pod-disks.js';
+import { renderPods, renderSummaryPage, type SummaryHarness } from './summary-page.js';
 
 const AT_MS = 1_700_000_000_000;
 const TIME = '2023-11-14T22:13:20Z';
@@ -31,7 +32,7 @@ const WEB = {
 };
 const NO_FILES = { pod: { bytes: 0, inodes: 0 }, containers: new Map() };
 const VOLUME = { plugin: 'kubernetes.io~empty-dir', isApart: false } as const;
-const SCENE: SummaryHarness = {
+const SCENE: Omit<SummaryHarness, 'podDisks'> & PodDiskPorts = {
   look: { atMs: AT_MS, node: NODE_USAGE, pods: [WEB], problem: undefined },
   nodeName: 'node1',
   ...{ rootDisk: DISK, imageDisk: DISK, containerDisk: DISK, logDisk: DISK },
@@ -43,10 +44,15 @@ const SCENE: SummaryHarness = {
 };
 
 async function read(
-  scene: Partial<SummaryHarness> = {},
+  given: Partial<SummaryHarness & PodDiskPorts> = {},
 ): Promise<{ node: object; pods: Record<string, unknown>[] }> {
-  const text = await renderSummaryPage({ ...SCENE, ...scene }, new AbortController().signal);
-  return JSON.parse(text) as never;
+  const more = { ...SCENE, ...given };
+  const measured = more.look.pods.map(
+    async (pod) => [pod.uid, { atMs: AT_MS, ...(await measurePodDisk(pod, more)) }] as const,
+  );
+  const scene: SummaryHarness = { podDisks: new Map(await Promise.all(measured)), ...more };
+  const pods = await renderPods(scene, new AbortController().signal);
+  return JSON.parse(renderSummaryPage(scene, pods)) as never;
 }
 
 it('has the shape that readers of a kubelet’s summary know', async () => {
@@ -171,4 +177,22 @@ it('counts what is in an emptyDir in memory for the volume, and not for the disk
     volume: [{ name: 'cache', usedBytes: 2 ** 30 }],
     'ephemeral-storage': { usedBytes: 7 },
   });
+});
+
+it('has each time at which something was measured, and nothing of disks that were not', async () => {
+  const files = { pod: { bytes: 100, inodes: 1 }, containers: new Map() };
+  const logs = new Map([[WEB.containers[0]!.id, { usedBytes: 30, inodesUsed: 1 }]]);
+  const volumes = [{ ...VOLUME, name: 'data', disk: { atMs: AT_MS - 60_000, usedBytes: 11 } }];
+  const podDisks = new Map([['uid-web', { atMs: AT_MS - 9_000, volumes, files, logs }]]);
+  const { pods } = await read({ podDisks });
+  const earlier = '2023-11-14T22:13:11Z';
+  expect(pods[0]).toMatchObject({
+    cpu: { time: TIME },
+    containers: [{ rootfs: { time: TIME }, logs: { time: earlier, usedBytes: 30 } }],
+    volume: [{ time: '2023-11-14T22:12:20Z' }],
+    'ephemeral-storage': { time: earlier, usedBytes: 148 },
+  });
+  const unknown = (await read({ podDisks: new Map() })).pods[0];
+  expect(unknown).toHaveProperty('cpu');
+  for (const name of ['volume', 'ephemeral-storage']) expect(unknown).not.toHaveProperty(name);
 });

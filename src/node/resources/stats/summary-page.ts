@@ -3,7 +3,7 @@
  * document.
  *
  * In: a snapshot of usage, and the sizes of disks. Out: text, written pod by pod. Any part may be missing and
- * is then left out, as in a kubelet.
+ * is then left out, as in a kubelet; each part has the time at which it was measured.
  *
  * Source: https://kubernetes.io/docs/reference/instrumentation/node-metrics/#summary-api-source
  *
@@ -12,9 +12,9 @@
 import { ANNOTATIONS } from '#watch';
 import { SliceYielder } from '#base/async/slices.js';
 import { type CpuWindows } from './cpu-windows.js';
-import { logUse, usedOf } from './disk-usages.js';
+import { usedOf } from './disk-usages.js';
 import { type NodeUsage } from './node-usage.js';
-import { type PodFilesUse } from './pod-files.js';
+import { type PodDiskUse } from './pod-disks.js';
 import {
   type DiskUse,
   type Json,
@@ -29,7 +29,6 @@ import {
   toTime,
 } from './summary-shapes.js';
 import { type LookedContainer, type LookedPod, type UsageLook } from './usage-looks.js';
-import { type VolumeUse } from './volume-usages.js';
 
 /** Inputs of {@link renderSummaryPage}. */
 export interface SummaryHarness {
@@ -41,30 +40,34 @@ export interface SummaryHarness {
   /** The disk of writable layers. */
   readonly containerDisk: DiskUse | undefined;
   readonly logDisk: DiskUse | undefined;
-  /** The folder of pods' logs; absolute. */
-  readonly logsDir: string;
   readonly windows: CpuWindows;
-  readonly volumesOf: (podUid: string) => Promise<readonly VolumeUse[]>;
-  /** Counts the other files of a pod that its containers may write to. */
-  readonly filesOf: (pod: LookedPod) => Promise<PodFilesUse>;
+  /** By the uid of the pod, as far as known. */
+  readonly podDisks: ReadonlyMap<string, PodDiskUse>;
   /** The agent's own process. */
   readonly agent: { readonly startedAtMs: number; readonly cpuNs: number; readonly residentBytes: number };
 }
+
+type PodScene = Omit<SummaryHarness, 'nodeName' | 'agent'>;
+type NodeScene = Omit<SummaryHarness, 'podDisks' | 'logDisk'>;
 
 /** Pods between two turns of the event loop. */
 const PODS_PER_SLICE = 16;
 const EMPTY_DIR = 'kubernetes.io~empty-dir';
 
-/** Writes the page. */
-export async function renderSummaryPage(scene: SummaryHarness, signal: AbortSignal): Promise<string> {
-  const { look } = scene;
+/** Writes the part of each pod. */
+export async function renderPods(scene: PodScene, signal: AbortSignal): Promise<string[]> {
   const slices = new SliceYielder({ itemsPerSlice: PODS_PER_SLICE });
   const pods: string[] = [];
-  for (const pod of look.pods) {
-    pods.push(JSON.stringify(await toPodStats(pod, scene)));
+  for (const pod of scene.look.pods) {
+    pods.push(JSON.stringify(toPodStats(pod, scene)));
     if (slices.isFull()) await slices.nextSlice();
     signal.throwIfAborted();
   }
+  return pods;
+}
+
+/** Writes the page, of pods that were written before. */
+export function renderSummaryPage(scene: NodeScene, pods: readonly string[]): string {
   return `{"node":${JSON.stringify(toNodeStats(scene))},"pods":[${pods.join(',')}]}\n`;
 }
 
@@ -76,7 +79,7 @@ function toNodeStats({
   containerDisk,
   windows,
   agent,
-}: SummaryHarness): Json {
+}: NodeScene): Json {
   const { node } = look;
   const { atMs, startedAtMs = 0, memory, interfaces, tasks, taskLimit } = node;
   return {
@@ -124,14 +127,18 @@ function agentStats(agent: SummaryHarness['agent'], atMs: number, windows: CpuWi
   };
 }
 
-async function toPodStats(pod: LookedPod, scene: SummaryHarness): Promise<Json> {
+function toPodStats(pod: LookedPod, scene: PodScene): Json {
   const { uid, name, namespace, cpu, memory, io, network, processes, status } = pod;
-  const volumes = await scene.volumesOf(uid);
+  const measured = scene.podDisks.get(uid);
+  const volumes = measured?.volumes ?? [];
   const containers = [];
-  const files = await scene.filesOf(pod);
-  let ephemeralBytes = [files.pod, ...files.containers.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+  let ephemeralBytes = 0;
+  if (measured !== undefined) {
+    const { files } = measured;
+    for (const { bytes } of [files.pod, ...files.containers.values()]) ephemeralBytes += bytes;
+  }
   for (const container of pod.containers) {
-    const { json, usedBytes } = await toContainerStats(container, scene);
+    const { json, usedBytes } = toContainerStats(container, measured, scene);
     containers.push(json);
     ephemeralBytes += usedBytes;
   }
@@ -152,19 +159,22 @@ async function toPodStats(pod: LookedPod, scene: SummaryHarness): Promise<Json> 
         ? undefined
         : volumes.map(({ disk, name, claim }) => ({ ...toFsStats(disk), name, pvcRef: claim })),
     'ephemeral-storage': toFsStats(
-      scene.rootDisk && usedOf(scene.rootDisk, { usedBytes: ephemeralBytes, inodesUsed: undefined }),
+      scene.rootDisk && measured
+        ? usedOf(scene.rootDisk, { atMs: measured.atMs, usedBytes: ephemeralBytes, inodesUsed: undefined })
+        : undefined,
     ),
     process_stats: processes === undefined ? undefined : { process_count: processes },
     swap: toSwapStats(swap),
   };
 }
 
-async function toContainerStats(
+function toContainerStats(
   container: LookedContainer,
-  { containerDisk, logDisk, logsDir, windows }: SummaryHarness,
-): Promise<{ readonly json: Json; readonly usedBytes: number }> {
+  measured: PodDiskUse | undefined,
+  { containerDisk, logDisk, windows }: PodScene,
+): { readonly json: Json; readonly usedBytes: number } {
   const { id, name, cpu, memory, swap, io, writableLayer, status } = container;
-  const logs = await logUse(status?.logPath ?? '', logsDir, logDisk);
+  const logs = measured?.logs.get(id);
   const json = {
     name,
     startTime:
@@ -175,7 +185,7 @@ async function toContainerStats(
     memory: toMemoryStats(memory),
     io: toIoStats(io),
     rootfs: toFsStats(writableLayer && usedOf(containerDisk, writableLayer)),
-    logs: toFsStats(logs),
+    logs: toFsStats(logs && usedOf(logDisk, { ...logs, atMs: measured?.atMs ?? 0 })),
     swap: toSwapStats(swap),
   };
   return { json, usedBytes: (writableLayer?.usedBytes ?? 0) + (logs?.usedBytes ?? 0) };
