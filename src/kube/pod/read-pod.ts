@@ -1,11 +1,11 @@
 import { type Draft } from '../fields/draft.js';
 import { decodeObject, type SupportRule } from '../fields/decode-object.js';
-import { type FieldPath, formatFieldPath } from '../fields/field-path.js';
 import { type FieldProblem } from '../fields/field-problem.js';
 import { type Pod, type PodSpec } from './pod.js';
 import { POD_TABLES } from './pod-fields.js';
 import { findWrongServerFields } from '../fields/server-written-fields.js';
 import { validatePod } from '../validation/validate-pod.js';
+import { withoutConsequences } from '../fields/without-consequences.js';
 import { withoutIgnored } from '../fields/without-ignored.js';
 import { type Container } from '../container/container.js';
 import { APPARMOR_PREFIX, appArmorProfileOf } from '../validation/validate-pod-annotations.js';
@@ -26,28 +26,6 @@ export const SUPPORTED_FIELDS: SupportRule = (_type, _field, { support }) => sup
 
 /** Also accepts what is planned, for those who work on it. */
 export const PLANNED_FIELDS: SupportRule = () => true;
-
-/**
- * Removes problems that only follow from others.
- *
- * An example is "must have one of" beside a field that is not supported, or that contains a value of another
- * type.
- */
-function withoutConsequences(
-  problems: readonly FieldProblem[],
-  known: readonly FieldProblem[],
-): readonly FieldProblem[] {
-  const refused = known.filter(({ kind }) => kind === 'refused');
-  const holders = new Set(refused.map(({ path }) => formatFieldPath(path.slice(0, -1))));
-  const mistyped = known.filter(({ kind }) => kind === 'type').map(({ path }) => path);
-  const isInside = (inner: FieldPath, outer: FieldPath): boolean =>
-    inner.length > outer.length && formatFieldPath(inner.slice(0, outer.length)) === formatFieldPath(outer);
-  return problems.filter(
-    ({ kind, path }) =>
-      kind !== 'required' ||
-      !(holders.has(formatFieldPath(path)) || mistyped.some((place) => isInside(place, path))),
-  );
-}
 
 const POD_TYPE = { kind: 'object', name: 'Pod' } as const;
 

@@ -307,3 +307,60 @@ describe('an edit of such an object', () => {
     expect(found.map(({ path }) => formatFieldPath(path))).toEqual(paths);
   });
 });
+
+/** The path of every value in it. */
+function* pathsIn(value: unknown, path: readonly (string | number)[] = []): Generator<(string | number)[]> {
+  if (path.length > 0) yield [...path];
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, inner] of Object.entries(value))
+    yield* pathsIn(inner, [...path, Array.isArray(value) ? Number(key) : key]);
+}
+
+function withAt(value: unknown, [step, ...rest]: readonly (string | number)[], put: unknown): unknown {
+  if (step === undefined) return put;
+  const copy = (Array.isArray(value) ? [...(value as unknown[])] : { ...(value as object) }) as Json;
+  return Object.assign(copy, { [step]: withAt(copy[step], rest, put) });
+}
+
+describe('a value of another type', () => {
+  const inside = (value: unknown, path: readonly (string | number)[]): unknown =>
+    path.reduce((found, step) => (found as Json)[step], value);
+  const expressions = [{ key: 'app', operator: 'In', values: ['web'] }];
+  const specs: [Kind, Json][] = [
+    ...KINDS.flatMap((kind): [Kind, Json][] => {
+      const spec = SPECS[kind];
+      return spec === undefined ? [] : [[kind, spec]];
+    }),
+    ['DaemonSet', { ...SPECS.DaemonSet, selector: { ...SELECTOR, matchExpressions: expressions } }],
+    [
+      'Job',
+      {
+        ...SPECS.Job,
+        podFailurePolicy: { rules: [{ action: 'Ignore', onExitCodes: { operator: 'In', values: [1] } }] },
+      },
+    ],
+  ];
+
+  it.each(specs)('in a %s is one problem, and nothing that only follows from it: %j', (kind, spec) => {
+    const object = objectOf(kind, spec);
+    const found = [...pathsIn(spec)].map((path) => {
+      const old = inside(spec, path);
+      const put = typeof old === 'string' ? [1] : typeof old === 'number' ? {} : 'x';
+      const { problems } = readWorkload(withAt(object, ['spec', ...path], put), kind, {
+        toWritten: (pod) => pod,
+      });
+      return [path.join('.'), problems.map(formatFieldProblem)] as const;
+    });
+    expect(found.filter(([, problems]) => problems.length !== 1)).toEqual([]);
+  });
+
+  it('is said of the size of a claim, which is not missing then', () => {
+    const spec = { ...CLAIM, resources: { requests: { storage: '1Qx' } } };
+    const { problems } = readWorkload(objectOf('PersistentVolumeClaim', spec), 'PersistentVolumeClaim', {
+      toWritten: (pod) => pod,
+    });
+    expect(problems.map(formatFieldProblem)).toEqual([
+      'spec.resources.requests[storage]: must be a quantity such as 500m, 2 or 1.5Gi, not "1Qx"',
+    ]);
+  });
+});

@@ -4,6 +4,7 @@ import { type Draft } from '../fields/draft.js';
 import { type FieldPath } from '../fields/field-path.js';
 import { type FieldProblem } from '../fields/field-problem.js';
 import { withTableDefaults } from '../fields/table-defaults.js';
+import { withoutConsequences } from '../fields/without-consequences.js';
 import { withoutIgnored } from '../fields/without-ignored.js';
 import { DEFAULT_NAMESPACE } from '../objects/default-namespace.js';
 import { type Pod } from '../pod/pod.js';
@@ -64,9 +65,11 @@ export function readWorkload(
   const path = TEMPLATE_PATHS[kind];
   const template =
     path === undefined ? undefined : readTemplate(valueAt(draft, path), path, { ...options, draft });
+  const ofTemplate = template?.problems ?? [];
+  const mistyped = [...decoded.problems, ...ofTemplate.filter(({ kind: each }) => each === 'type')];
   const problems = [
-    ...[...decoded.problems, ...findWrongServerFields(value), ...validateWorkload(draft)],
-    ...(template?.problems ?? []),
+    ...[...decoded.problems, ...findWrongServerFields(value)],
+    ...withoutConsequences([...validateWorkload(draft), ...ofTemplate], mistyped),
   ];
   const {
     name = '',
@@ -139,7 +142,8 @@ function readTemplate(
   }
   const labels = pod?.metadata.labels ?? {};
   const selector = selectorOf(draft, kind);
-  if (pod !== undefined) problems.push(...validateSelector(kind, selector, labels));
+  if (pod !== undefined && selector !== undefined && !hasGaps(selector))
+    problems.push(...validateSelector(kind, selector, labels));
   return { pod: pod ?? null, problems };
 }
 
@@ -195,6 +199,15 @@ function selectorOf(draft: Draft<Workload>, kind: Workload['kind']): LabelSelect
     return matchLabels === undefined ? undefined : { matchLabels };
   }
   return spec?.selector as LabelSelector | undefined;
+}
+
+/** Whether a value of another type is left out of a list in it, which was reported: nothing else can be said of it. */
+function hasGaps({ matchExpressions = [] }: LabelSelector): boolean {
+  return (matchExpressions as readonly unknown[]).some(
+    (each) =>
+      [each, valueAt(each, ['key']), valueAt(each, ['operator'])].includes(undefined) ||
+      listAt(each, ['values']).includes(undefined),
+  );
 }
 
 function toTemplate({ metadata: { labels, annotations }, spec }: Pod): PodTemplate {

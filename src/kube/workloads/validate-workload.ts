@@ -110,7 +110,8 @@ export function validateSelector(
     const wantsValues = operator === 'In' || operator === 'NotIn';
     if (wantsValues && values.length === 0)
       list.add(required([...at, 'values'], 'must be specified when `operator` is "In" or "NotIn"'));
-    if (!wantsValues && values.length > 0)
+    const wantsNone = operator === 'Exists' || operator === 'DoesNotExist';
+    if (wantsNone && values.length > 0)
       list.add(
         forbidden([...at, 'values'], 'may not be specified when `operator` is "Exists" or "DoesNotExist"'),
       );

@@ -142,7 +142,8 @@ describe('podloop validate', () => {
       'DIR/a.json:1: pod/api-n in namespace default is valid\nDIR/b.yaml:1: pod/web-n in namespace default is valid\n',
     );
     expect(stderr.split('\n')).toEqual([
-      'warning: DIR/README.md: passed over, as it is no manifest by its name or kind',
+      'warning: DIR/.hidden.yaml: passed over, as it is hidden: its name begins with a dot',
+      'warning: DIR/README.md: passed over, as it does not end with .yaml, .yml, .json or .manifest',
       expect.stringMatching(/^error: DIR\/c\.yml:1:5: Flow sequence/),
       'error: DIR/d.yaml:1:1: there is no pod in it',
       expect.stringMatching(/^error: DIR\/inside\.yaml:1:1: cannot be read: EISDIR/),

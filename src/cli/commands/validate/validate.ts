@@ -96,10 +96,8 @@ async function printText(validation: Validation, { stdout, stderr }: CliHost): P
     const place = kind === 'Namespace' ? '' : ` in namespace ${namespace}`;
     await stdout.writeLine(toOneLine(`${file}:${line}: ${kind.toLowerCase()}/${name}${place} is valid`));
   }
-  for (const path of passedOver)
-    await stderr.writeLine(
-      `warning: ${toOneLine(path)}: passed over, as it is no manifest by its name or kind`,
-    );
+  for (const { file, reason } of passedOver)
+    await stderr.writeLine(`warning: ${toOneLine(file)}: passed over, as it ${reason}`);
   for (const warning of warnings)
     await stderr.writeLine(`warning: ${toOneLine(formatManifestProblem(warning))}`);
   for (const problem of problems) await stderr.writeLine(`error: ${toOneLine(describeProblem(problem))}`);

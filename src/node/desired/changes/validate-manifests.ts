@@ -21,6 +21,7 @@ import {
 import { isConfigObject, objectName, objectTwinProblem } from '../manifests/source-object.js';
 import { APPARMOR_PREFIX, SECCOMP_POD, SECCOMP_PREFIX } from '#kube/validation/validate-pod-annotations.js';
 import { messageOf } from '#base/errors/errors.js';
+import { listPassedOver, type PassedOver } from '../manifests/passed-over.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
 import { type Pod } from '#kube/pod/pod.js';
@@ -75,8 +76,8 @@ export interface Validation {
   readonly problems: readonly ManifestProblem[];
   /** For valid pods: missing references, and fields without effect. */
   readonly warnings: readonly ManifestProblem[];
-  /** Files in folders that are no manifests by their names, and subfolders, except hidden ones. */
-  readonly passedOver: readonly string[];
+  /** Files in folders that an agent does not read, and subfolders, as far as somebody may think that they count. */
+  readonly passedOver: readonly PassedOver[];
 }
 
 const NO_POLICY: NodePolicy = { forbid: new Set(), allowedHostPaths: undefined };
@@ -98,7 +99,7 @@ export async function validateManifests(options: ValidateOptions): Promise<Valid
   const pods: ManifestPod[] = [];
   const objects: ManifestObject[] = [];
   const problems: ManifestProblem[] = [];
-  const passedOver: string[] = [];
+  const passedOver: PassedOver[] = [];
   for (const path of options.paths) {
     passedOver.push(...(await listPassedOver(path)));
     for (const { file, read, missing } of await listFiles(path, options)) {
@@ -234,29 +235,6 @@ function findPodWarnings({ pod, place, placeOf, leftOut, inside }: CheckedPod): 
         ];
   return [...dumped, ...accounts, ...profiles];
 }
-
-async function listPassedOver(path: string): Promise<string[]> {
-  if (path === '-') return [];
-  try {
-    const entries = await readdir(path, { withFileTypes: true });
-    return entries
-      .filter(
-        (entry) =>
-          manifestNameKind(entry.name) === 'other' ||
-          (entry.isDirectory() && manifestNameKind(entry.name) !== 'manifest') ||
-          LEFT_BY_PEOPLE.test(entry.name),
-      )
-      .filter(({ name }) => !name.startsWith('.'))
-      .map(({ name }) => join(path, name))
-      .sort();
-  } catch {
-    // A file, or already reported as a problem.
-    return [];
-  }
-}
-
-/** An agent silently ignores them; whoever checks a folder may think that they count. */
-const LEFT_BY_PEOPLE = /\.(?:bak|old|orig|save)$/i;
 
 interface InputFile {
   readonly file: string;

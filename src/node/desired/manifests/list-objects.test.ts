@@ -32,3 +32,27 @@ describe('a Compose file', () => {
     expect(problemsOf(text)).not.toEqual([]);
   });
 });
+
+describe('a file that other programs read', () => {
+  const kustomize = 'render it first: kubectl kustomize DIR | podloop validate -, or > pods.yaml';
+  it.each([
+    ['resources: [a.yaml]\n', `a kustomization is no manifest; ${kustomize}`],
+    ['namespace: shop\nconfigMapGenerator:\n- name: a\n', `a kustomization is no manifest; ${kustomize}`],
+    ['apiVersion: kustomize.config.k8s.io/v1beta1\n', `a kustomization is no manifest; ${kustomize}`],
+    [
+      'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n',
+      `Kustomization is not supported; ${kustomize}`,
+    ],
+    [
+      'apiVersion: v2\nname: web\nversion: 0.1.0\n',
+      'a Helm chart is no manifest; render it first: helm template DIR | podloop validate -, or > pods.yaml',
+    ],
+  ])('is called what it is, with what makes manifests of it: %j', (text, message) => {
+    expect(problemsOf(text)).toEqual([message]);
+  });
+
+  it.each(['resources: {limits: {}}\n', 'apiVersion: v1\nmetadata: {name: a}\nspec: {}\nresources: [a]\n'])(
+    'is none: %j',
+    (text) => expect(problemsOf(text).join()).not.toMatch(/kustom|Helm/),
+  );
+});

@@ -52,11 +52,9 @@ export function findObjects(
   const kind = value['kind'] ?? itemKind;
   const apiVersion = value['apiVersion'] ?? (itemKind === undefined ? undefined : versionOf(itemKind));
   const known = KINDS.find((each) => each === kind) ?? (isWorkloadKind(kind) ? kind : undefined);
-  if (kind === undefined && isComposeFile(value)) {
-    const message =
-      'a Compose file is no manifest; write a Pod for its services, kompose convert helps with that';
-    return [{ kind: 'other', path, problems: [{ kind: 'kind', path: [], message }] }];
-  }
+  const foreign = kind === undefined ? describeForeign(value) : undefined;
+  if (foreign !== undefined)
+    return [{ kind: 'other', path, problems: [{ kind: 'kind', path: [], message: foreign }] }];
   if (kind === undefined || known !== undefined || typeof kind !== 'string') {
     return [{ kind: known ?? 'Pod', path, value: { ...value, kind, apiVersion } }];
   }
@@ -64,8 +62,25 @@ export function findObjects(
   return [{ kind: 'other', path, problems: [{ kind: 'kind', path: ['kind'], message: whyNot(kind) }] }];
 }
 
-function isComposeFile(value: Record<string, unknown>): boolean {
-  return isRecord(value['services']) && value['metadata'] === undefined && value['spec'] === undefined;
+const KUSTOMIZE = 'render it first: kubectl kustomize DIR | podloop validate -, or > pods.yaml';
+/** Lists of a kustomization.yaml, which needs no kind. */
+const KUSTOMIZE_LISTS = [
+  ...['resources', 'bases', 'components', 'patches', 'patchesStrategicMerge', 'patchesJson6902'],
+  ...['configMapGenerator', 'secretGenerator', 'generators', 'transformers', 'helmCharts', 'images'],
+];
+
+/** What to do with a file that other programs read and that says no kind; undefined if it is none that is known. */
+function describeForeign(value: Record<string, unknown>): string | undefined {
+  if (value['metadata'] !== undefined || value['spec'] !== undefined) return undefined;
+  if (isRecord(value['services']))
+    return 'a Compose file is no manifest; write a Pod for its services, kompose convert helps with that';
+  const { apiVersion, name, version } = value;
+  const isKustomize = typeof apiVersion === 'string' && apiVersion.startsWith('kustomize.config.k8s.io/');
+  if (isKustomize || KUSTOMIZE_LISTS.some((each) => Array.isArray(value[each])))
+    return `a kustomization is no manifest; ${KUSTOMIZE}`;
+  if ((apiVersion === 'v1' || apiVersion === 'v2') && typeof name === 'string' && version !== undefined)
+    return 'a Helm chart is no manifest; render it first: helm template DIR | podloop validate -, or > pods.yaml';
+  return undefined;
 }
 
 function listObjects(value: Record<string, unknown>, kind: string, path: readonly YamlStep[]): FoundObject[] {
@@ -127,7 +142,8 @@ const ALTERNATIVES: Readonly<Record<string, string>> = {
   ResourceQuota: `remove it, ${JOIN}`,
   LimitRange: `write limits into the pods, ${JOIN}`,
   PodTemplate: 'write it as the template of a Deployment, or as a Pod',
-  Kustomization: 'build it first: kubectl kustomize . > pods.yaml',
+  Kustomization: KUSTOMIZE,
+  Component: KUSTOMIZE,
   KubeletConfiguration: 'give it to the agent with --config',
 };
 
