@@ -32,6 +32,14 @@ describe('a workload that is described', () => {
     ]);
   });
 
+  it('says of a claim where its size is enforced', () => {
+    const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
+    expect(linesOf('persistentvolumeclaims', { spec })).toContain(
+      'Size Limit: where the file system has project quotas; see podloop volumes',
+    );
+    expect(linesOf('deployments', { spec: { template } }).join()).not.toContain('Size Limit');
+  });
+
   it('shows no control characters of its manifest', () => {
     const spec = { schedule: '\u001b[2J', jobTemplate: { spec: { template } } };
     expect(linesOf('cronjobs', { spec }).join('')).not.toContain('\u001b');

@@ -61,6 +61,8 @@ export function describeWorkload(
     if (typeof value === 'string' || typeof value === 'number') writer.field(0, toTitle(name), value);
     if (typeof value === 'boolean') writer.field(0, toTitle(name), value ? 'true' : 'false');
   }
+  if (plural === 'persistentvolumeclaims')
+    writer.field(0, 'Size Limit', 'where the file system has project quotas; see podloop volumes');
   describeTemplate(spec.template ?? spec.jobTemplate?.spec?.template, writer);
   const { conditions = [] } = status;
   if (conditions.length > 0) {
