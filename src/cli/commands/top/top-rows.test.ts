@@ -48,7 +48,7 @@ describe('the screen', () => {
       /^Pods {6}2, 2 running; containers: running 3 exited 1$/m,
       /^container_status +12.0s +2m +default\/web +container 0123456789abc$/m,
       /^default\/web +- +30ms +40ms +1 +0 +ok *$/m,
-      /^sort: worst {3}q quit/m,
+      /^sort: worst {3}\? help {2}q quit/m,
     ]) {
       expect(text).toMatch(pattern);
     }

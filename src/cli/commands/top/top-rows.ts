@@ -2,6 +2,8 @@ import { type PlegReport } from '#kube/node/pleg-report.js';
 import { type ScreenSize } from '../../shared/screen/screen-text.js';
 import { type EventRates } from './event-rates.js';
 import { overviewRows } from './overview-rows.js';
+import { wrapWords } from '../../shared/screen/cell-text.js';
+import { titleRows } from '../../shared/screen/list-rows.js';
 import { type Row } from '../../shared/screen/row.js';
 import { selectPods } from './sort-pods.js';
 import { callRows, podRows } from './table-rows.js';
@@ -21,7 +23,7 @@ export interface TopHarness {
 
 /** A part of the screen for calls in flight, where there are so many. */
 const SHARE_OF_CALLS = 0.3;
-const KEYS = 'q quit  Enter details  / filter  s sort  r reverse  space pause  ? help';
+const KEYS = '? help  q quit  Enter details  / filter  s sort  r reverse  space pause';
 
 /** The rows of one screen, no more than fit. Pure. */
 export function topRows(scene: TopHarness, size: ScreenSize): Row[] {
@@ -30,9 +32,9 @@ export function topRows(scene: TopHarness, size: ScreenSize): Row[] {
   const pods = selectPods(report, view);
   const foot = footRow(scene, pods.length);
   const paused = view.isPaused ? '   PAUSED' : '';
-  const head: Row[] = [{ text: `podloop top   ${time}${paused}   ${title}`, style: 'title' }];
+  const head: Row[] = titleRows(`podloop top   ${time}${paused}   ${title}`, size);
   if (problem !== undefined) head.push({ text: problem, style: 'unhealthy' });
-  if (view.showsHelp) return withFoot([...head, { text: '' }, ...helpRows()], foot, size);
+  if (view.showsHelp) return withFoot([...head, { text: '' }, ...helpRows(size)], foot, size);
   head.push(...overviewRows(report, rates, size.columns));
   const { filter } = view;
   const room = Math.max(0, size.rows - head.length - 1);
@@ -70,9 +72,11 @@ function footRow({ view, report }: TopHarness, matching: number): Row {
   return { text: `${sorted}${filtered}   ${KEYS}`, style: 'dim' };
 }
 
-function helpRows(): Row[] {
+function helpRows({ columns }: ScreenSize): Row[] {
   const width = Math.max(...KEY_HELP.map(([keys]) => keys.length)) + 3;
-  return KEY_HELP.map(([keys, what]) => ({ text: `  ${keys.padEnd(width)}${what}` }));
+  return KEY_HELP.flatMap(([keys, what]) =>
+    wrapWords(`  ${keys.padEnd(width)}${what}`, Math.max(1, columns), width + 2).map((text) => ({ text })),
+  );
 }
 
 /** The rows with the last one at the bottom of the screen. */

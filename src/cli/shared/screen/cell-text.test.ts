@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cellWidth, cutCells, fitCells, wrapCells } from './cell-text.js';
+import { cellWidth, cutCells, fitCells, wrapCells, wrapParts, wrapWords } from './cell-text.js';
 import { printable } from './screen-text.js';
 
 describe('text in cells', () => {
@@ -31,6 +31,47 @@ describe('text in cells', () => {
     expect(fitCells('日本', 4)).toBe('日本');
     expect(fitCells('日本', 6)).toBe('日本  ');
     expect(fitCells('日本', 2)).toBe('… ');
+  });
+
+  it.each([
+    ['scroll; PgUp PgDn Space by a screen', 14, 0, ['scroll; PgUp', 'PgDn Space by', 'a screen']],
+    ['  / n    search; the next', 16, 9, ['  / n    search;', '  the next']],
+    ['  /    search; the next one', 16, 7, ['  /    search;', '       the next', '       one']],
+    [
+      'Socket  /tmp/podloop-demo/podloop.sock',
+      22,
+      8,
+      ['Socket', '        /tmp/', '        podloop-demo/', '        podloop.sock'],
+    ],
+    ['abcdefgh', 3, 0, ['abc', 'def', 'gh']],
+    ['日本 語', 4, 0, ['日本', '語']],
+    ['short', 40, 8, ['short']],
+    ['', 4, 2, ['']],
+  ])('is broken between words: %j in %i', (text, cells, indent, lines) => {
+    expect(wrapWords(text, cells, indent)).toEqual(lines);
+  });
+
+  it('is broken into lines that fit, and ends, whatever it is', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.integer({ min: 2, max: 12 }), fc.nat(12), (text, cells, indent) => {
+        const plain = printable(text);
+        const lines = wrapWords(plain, cells, indent);
+        for (const line of lines) expect(cellWidth(line)).toBeLessThanOrEqual(cells);
+        expect(lines.join('').replaceAll(' ', '')).toBe(plain.replaceAll(' ', ''));
+      }),
+    );
+  });
+
+  it('has the parts of a title as whole as there is room', () => {
+    const title = 'podloop demo   node demo   embedded 0.1.0   q or Ctrl-C ends it';
+    expect(wrapParts(title, 80)).toEqual([title]);
+    expect(wrapParts(title, 40)).toEqual([
+      'podloop demo   node demo',
+      'embedded 0.1.0   q or Ctrl-C ends it',
+    ]);
+    expect(wrapParts(title, 12)).toEqual([
+      ...['podloop demo', 'node demo', 'embedded', '0.1.0', 'q or Ctrl-C', 'ends it'],
+    ]);
   });
 
   it('is wrapped without losing a character', () => {

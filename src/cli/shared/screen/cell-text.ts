@@ -49,6 +49,41 @@ export function wrapCells(text: string, cells: number): string[] {
   return lines;
 }
 
+/** What stands between the parts of a title. */
+const GAP = '   ';
+
+/** A title in lines of at most so many cells, with its parts as whole as that allows; at least one. */
+export function wrapParts(title: string, cells: number): string[] {
+  const lines: string[] = [];
+  for (const part of title.split(GAP)) {
+    const line = [...lines.slice(-1), part].join(GAP);
+    if (lines.length > 0 && cellWidth(line) <= cells) lines.splice(-1, 1, line);
+    else lines.push(...wrapWords(part, cells));
+  }
+  return lines;
+}
+
+/**
+ * Text in lines of at most so many cells each, broken between words, or behind a slash of one that is too long; at
+ * least one. All but the first begin with `indent` spaces, or fewer where these would take more than half of a line.
+ */
+export function wrapWords(text: string, cells: number, indent = 0): string[] {
+  const inset = ' '.repeat(indent <= cells / 2 ? indent : Math.min(2, Math.floor(cells / 2)));
+  const lines: string[] = [];
+  let rest = text;
+  while (cellWidth(rest) > cells) {
+    const { length } = measure(rest, cells);
+    const begin = rest.length - rest.trimStart().length;
+    // A space behind the last character that fits is a break, too.
+    const breaks = [rest.lastIndexOf(' ', length), rest.lastIndexOf('/', length - 1) + 1];
+    const end = breaks.find((at) => at > begin) ?? Math.max(length, Array.from(rest)[0]!.length);
+    lines.push(rest.slice(0, end).trimEnd());
+    rest = inset + rest.slice(end).trimStart();
+    if (rest.trim() === '') return lines;
+  }
+  return [...lines, rest];
+}
+
 /** How much of the text fits into so many cells: its length in UTF-16 units, and its cells. */
 function measure(text: string, room: number): { readonly length: number; readonly cells: number } {
   let [length, cells, before] = [0, 0, 0];

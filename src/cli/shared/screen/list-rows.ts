@@ -1,5 +1,5 @@
 import { formatPod } from '#kube/pod/pod-ref.js';
-import { cellWidth, cutCells, wrapCells } from './cell-text.js';
+import { cellWidth, cutCells, wrapParts, wrapWords } from './cell-text.js';
 import { findSelected, INITIAL_LIST_VIEW, type PodListView, toItems } from './pod-list.js';
 import { layOutItems, type ListItem, type ScreenPod } from './pod-rows.js';
 import { type Row, type RowStyle } from './row.js';
@@ -35,6 +35,8 @@ export interface ListScene {
 const KEYS = '? help  q quit  Enter details  l logs  s shell  / search  e events  t group';
 /** The time and the gaps of a line of what happened. */
 const SPACE_IN_NEWS = 'hh:mm:ss    '.length;
+/** Where what is to be typed begins. */
+const HINT_INDENT = 8;
 /** Hints never take more of the screen than that. */
 const SHARE_FOR_HINTS = 0.25;
 
@@ -99,20 +101,28 @@ export function toNewsRow({ atMs, pod = '', text, style }: NewsLine, columns = I
 function headRows(scene: ListScene, size: ScreenSize): Row[] {
   const { title, banner } = scene;
   return [
-    { text: title, style: 'title' },
+    ...titleRows(title, size),
     ...(banner === undefined ? [] : [{ text: banner, style: 'unhealthy' as const }]),
     ...hintRows(scene, size),
     { text: '' },
   ];
 }
 
+/** The title, which goes on in further rows where one is too short for it and there are many. */
+export function titleRows(title: string, { columns, rows }: ScreenSize): Row[] {
+  const most = Math.max(1, Math.floor(rows / 8));
+  const lines = wrapParts(printable(title), Math.max(1, columns)).slice(0, most);
+  return lines.map((text) => ({ text, style: 'title' }));
+}
+
 /** The first hints, as many as leave room for all pods. */
-function hintRows({ hints = [], pods, ...rest }: ListScene, { columns, rows }: ScreenSize): Row[] {
-  const free = rows - Math.floor(rows / 3) - rowsBesides(rest) - pods.length;
+function hintRows({ hints = [], pods, ...rest }: ListScene, size: ScreenSize): Row[] {
+  const { columns, rows } = size;
+  const free = rows - Math.floor(rows / 3) - rowsBesides(rest, size) - pods.length;
   const room = Math.min(free, Math.floor(rows * SHARE_FOR_HINTS));
   const shown: string[] = [];
   for (const hint of hints) {
-    const lines = wrapCells(printable(hint), Math.max(1, columns));
+    const lines = wrapWords(printable(hint), Math.max(1, columns), HINT_INDENT);
     if (shown.length + lines.length > room) break;
     shown.push(...lines);
   }
@@ -120,14 +130,17 @@ function hintRows({ hints = [], pods, ...rest }: ListScene, { columns, rows }: S
 }
 
 /** How many rows there are besides hints, pods and what happened. */
-function rowsBesides({ banner, view }: Pick<ListScene, 'banner' | 'view'>): number {
-  // The title, an empty row, the headings, the count of lines, what the selected pod is for, and another empty row.
-  return 6 + (banner === undefined ? 0 : 1) + (view === undefined ? 0 : 1);
+function rowsBesides(
+  { title, banner, view }: Pick<ListScene, 'title' | 'banner' | 'view'>,
+  size: ScreenSize,
+): number {
+  // An empty row, the headings, the count of lines, what the selected pod is for, and another empty row.
+  return 5 + titleRows(title, size).length + (banner === undefined ? 0 : 1) + (view === undefined ? 0 : 1);
 }
 
 /** How many items there is room for below the headings, at least one. */
 function roomOf(scene: ListScene, size: ScreenSize): { readonly items: number } {
-  const others = rowsBesides(scene) + hintRows(scene, size).length;
+  const others = rowsBesides(scene, size) + hintRows(scene, size).length;
   return { items: Math.max(1, size.rows - Math.floor(size.rows / 3) - others) };
 }
 

@@ -146,6 +146,7 @@ export class PodPages implements Disposable {
     const width = Math.max(...[...keys, ...PAGE_KEYS].map(([names]) => names.length)) + 2;
     const toLine = ([names, what]: readonly [string, string]): PageLine => ({
       text: `  ${names.padEnd(width)}${what}`,
+      indent: width + 2,
     });
     const lines: PageLine[] = [
       ...(keys.length === 0

@@ -1,4 +1,4 @@
-import { cellWidth, wrapCells } from './cell-text.js';
+import { cellWidth, wrapCells, wrapWords } from './cell-text.js';
 import { type Key } from './keys.js';
 import { typeText } from './pod-list.js';
 import { type Mark, type Row, type RowStyle } from './row.js';
@@ -8,6 +8,8 @@ import { printable, type ScreenSize } from './screen-text.js';
 export interface PageLine {
   readonly text: string;
   readonly style?: RowStyle;
+  /** It is prose: its rows are broken between words, and all but the first begin in this column (default: anywhere). */
+  readonly indent?: number;
 }
 
 /** How somebody reads a page of text. Immutable. */
@@ -112,7 +114,8 @@ function wrap(lines: readonly PageLine[], columns: number): PageLine[] {
   return lines.flatMap((line) => {
     const text = printable(line.text);
     if (text.length <= width && cellWidth(text) <= width) return [{ ...line, text }];
-    return wrapCells(text, width).map((part) => ({ ...line, text: part }));
+    const parts = line.indent === undefined ? wrapCells(text, width) : wrapWords(text, width, line.indent);
+    return parts.map((part) => ({ ...line, text: part }));
   });
 }
 
