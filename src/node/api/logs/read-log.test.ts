@@ -88,6 +88,41 @@ describe('a log', () => {
     expect(texts.join('')).toBe('one\ntwo\nthree\n');
   });
 
+  it.each([undefined, 2])(
+    'ends with what was there when its reader came, of the last %s lines',
+    async (tailLines) => {
+      await write('0.log', line('one'), line('two'));
+      await using folder = (await LogFolder.open(root, ['pod', 'main']))!;
+      // It grows whenever somebody opens it or asks how long it is, and while it is read.
+      const grow = async () => appendFile(join(place, '0.log'), line('late') + line('later'));
+      const { openFile } = LogFolder.prototype;
+      folder.openFile = async (name) => {
+        const file = (await openFile.call(folder, name))!;
+        const { stat, read: readBlock } = file;
+        file.stat = (async () => {
+          const facts = await stat.call(file);
+          await grow();
+          return facts;
+        }) as typeof file.stat;
+        file.read = (async (...args: Parameters<typeof readBlock>) => {
+          await grow();
+          return readBlock.apply(file, args);
+        }) as typeof file.read;
+        return file;
+      };
+      const signal = new AbortController().signal;
+      const texts: string[] = [];
+      const selection = { timestamps: false };
+      for await (const piece of readLog({ folder, name: '0.log', selection, tailLines, signal })) {
+        texts.push(piece.toString());
+        await grow();
+      }
+      const lines = texts.join('').trimEnd().split('\n');
+      if (tailLines === undefined) expect(lines.slice(0, 2)).toEqual(['one', 'two']);
+      else expect(lines).toHaveLength(tailLines);
+    },
+  );
+
   it('passes over what no runtime wrote, and what is being written', async () => {
     await write(
       '0.log',

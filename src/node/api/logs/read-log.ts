@@ -31,7 +31,7 @@ export interface ReadLogOptions {
   readonly selection: LogSelection;
   /** Only the last lines (default: all). */
   readonly tailLines?: number | undefined;
-  /** Continues until nothing more comes; absent: ends with what exists. */
+  /** Continues until nothing more comes; absent: ends with what exists when the reader begins. */
   readonly follow?: FollowLog | undefined;
   readonly signal: AbortSignal;
 }
@@ -63,6 +63,8 @@ class LogReader implements AsyncDisposable {
   /** The current file, how far it was read, and the beginning of an unfinished line. */
   #file: FileHandle | undefined;
   #offset = 0;
+  /** Where to end in it, if nobody follows: it may grow faster than its reader comes to its end. */
+  #end: number | undefined;
   #splitter = new LineSplitter();
 
   constructor(options: ReadLogOptions) {
@@ -88,9 +90,11 @@ class LogReader implements AsyncDisposable {
 
   /** Reads the rotated files, and finds where to begin in the current one. */
   async *#begin(tailLines: number | undefined): AsyncGenerator<Buffer, void, undefined> {
-    const { folder, name } = this.#options;
+    const { folder, name, follow } = this.#options;
     await using logs = await OpenLogs.open(folder, name);
-    const place = tailLines === undefined ? undefined : await findTailPlace(logs, tailLines);
+    const size = (await logs.current?.stat())?.size ?? 0;
+    if (follow === undefined) this.#end = size;
+    const place = tailLines === undefined ? undefined : await findTailPlace(logs, size, tailLines);
     for (const [index, file] of logs.rotated.entries()) {
       if (place !== undefined && index < place.index) continue;
       yield* this.#readClosed(logs, file, { place: index === place?.index ? place : undefined });
@@ -121,7 +125,7 @@ class LogReader implements AsyncDisposable {
   /** Reads the current file to its end. */
   async *#readOn(): AsyncGenerator<Buffer, void, undefined> {
     if (this.#file === undefined) return;
-    for await (const block of blocksOf(this.#file, this.#offset)) {
+    for await (const block of blocksOf(this.#file, this.#offset, this.#end)) {
       this.#offset += block.length;
       for (const line of this.#splitter.push(block)) this.#printer.push(line);
       const text = this.#printer.take();
@@ -196,12 +200,12 @@ interface TailPlace {
   readonly skippedLines: number;
 }
 
-/** Finds where the last `wanted` lines of all files together begin. */
-async function findTailPlace(logs: OpenLogs, wanted: number): Promise<TailPlace> {
+/** Finds where the last `wanted` lines of all files together begin; the current one has `size` bytes. */
+async function findTailPlace(logs: OpenLogs, size: number, wanted: number): Promise<TailPlace> {
   const { rotated, current } = logs;
   let left = wanted;
   if (current !== undefined) {
-    const { start, lines } = await findTail(current, (await current.stat()).size, left);
+    const { start, lines } = await findTail(current, size, left);
     left -= lines;
     if (left === 0) return { index: rotated.length, start, skippedLines: 0 };
   }
@@ -223,11 +227,15 @@ async function findTailPlace(logs: OpenLogs, wanted: number): Promise<TailPlace>
 
 const BLOCK_BYTES = 64 * 1024;
 
-/** Reads a file from an offset to its end, block by block; each block reuses the same buffer. */
-async function* blocksOf(file: FileHandle, start: number): AsyncGenerator<Buffer, void, undefined> {
+/** Reads a file from an offset to `end` (default: its own), block by block; each block reuses the same buffer. */
+async function* blocksOf(
+  file: FileHandle,
+  start: number,
+  end = Infinity,
+): AsyncGenerator<Buffer, void, undefined> {
   const block = Buffer.allocUnsafe(BLOCK_BYTES);
   for (let offset = start; ;) {
-    const { bytesRead } = await file.read(block, 0, block.length, offset);
+    const { bytesRead } = await file.read(block, 0, Math.min(block.length, end - offset), offset);
     if (bytesRead === 0) return;
     offset += bytesRead;
     yield block.subarray(0, bytesRead);
