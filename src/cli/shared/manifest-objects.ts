@@ -20,12 +20,17 @@ export interface ManifestSource {
   readonly namespace: string;
   /** Whether objects that say another namespace are an error. */
   readonly namespaceGiven: boolean;
+  /** Whether the agent may make names, as it can for what is created (default: false). */
+  readonly generatesNames?: boolean;
+  /** What is done with the objects, for messages: `apply`. */
+  readonly verb?: string;
 }
 
 /** An object of a manifest. */
 export interface ManifestItem {
   readonly type: ResourceType;
   readonly namespace: string;
+  /** Empty if the agent is to make one (`generateName`). */
   readonly name: string;
   readonly object: KubeObject;
   /** The file that it stands in, for messages. */
@@ -134,22 +139,28 @@ function flatten(value: unknown, file: string, depth: number): KubeObject[] {
 function toItem(
   object: KubeObject,
   file: string,
-  { namespace: own, namespaceGiven }: ManifestSource,
+  { namespace: own, namespaceGiven, generatesNames = false, verb = 'this command' }: ManifestSource,
 ): ManifestItem {
   const { apiVersion, kind, metadata = {} } = object;
   const invalid = (what: string): Error =>
     failure(`error validating ${JSON.stringify(file)}: error validating data: ${what}`);
   if (typeof apiVersion !== 'string') throw invalid('apiVersion not set');
   if (typeof kind !== 'string') throw invalid('kind not set');
-  const { name, namespace } = metadata;
+  const { namespace } = metadata;
+  const { name = '', generateName = '' } = metadata as { name?: unknown; generateName?: unknown };
   const found = findTypeOfKind(kind);
   const type = apiVersion === (found?.apiVersion ?? 'v1') ? found : undefined;
   if (type === undefined || ['events', 'nodes'].includes(type.plural)) {
     throw failure(
-      `resource mapping not found for name: ${JSON.stringify(name ?? '')} namespace: ${JSON.stringify(namespace ?? '')} from ${JSON.stringify(file)}: no matches for kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)}: an agent takes Pods, ConfigMaps, Secrets, claims, and workloads such as Deployments and Jobs`,
+      `resource mapping not found for name: ${JSON.stringify(name)} namespace: ${JSON.stringify(namespace ?? '')} from ${JSON.stringify(file)}: no matches for kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)}: an agent takes Pods, ConfigMaps, Secrets, claims, and workloads such as Deployments and Jobs`,
     );
   }
-  if (typeof name !== 'string' || name === '')
+  const isToBeNamed = name === '' && typeof generateName === 'string' && generateName !== '';
+  if (isToBeNamed && !generatesNames)
+    throw failure(
+      `from ${generateName}: cannot use generate name with ${verb}; podloop create -f ${file} makes a name`,
+    );
+  if (typeof name !== 'string' || (name === '' && !isToBeNamed))
     throw failure(`error when retrieving current configuration of ${file}: resource name may not be empty`);
   if (namespace !== undefined && namespaceGiven && namespace !== own) {
     throw failure(

@@ -153,7 +153,7 @@ const API_SERVER = 'an API server writes it';
 const META: FieldTable = {
   name: supported('string', { required: true }),
   generateName: refused(
-    'use name: a manifest is read again and again, and is the same object each time',
+    'use name: a manifest is read again and again, and is the same object each time; podloop create -f makes a name',
     'string',
   ),
   namespace: supported('string', { default: DEFAULT_NAMESPACE }),

@@ -48,7 +48,10 @@ const OWN_TABLES = {
   ObjectMeta: {
     name: supported('string', { required: true }),
     generateName: clustered(
-      refused('use name: a manifest is read again and again, and is the same pod each time', 'string'),
+      refused(
+        'use name: a manifest is read again and again, and is the same pod each time; podloop create -f makes a name',
+        'string',
+      ),
       ignored('string', API_SERVER),
     ),
     namespace: supported('string', { default: DEFAULT_NAMESPACE }),

@@ -18,7 +18,7 @@ const NO_REVISIONS = 'only the present version is stored';
 const META: FieldTable = {
   name: supported('string', { required: true }),
   generateName: refused(
-    'use name: a manifest is read again and again, and is the same object each time',
+    'use name: a manifest is read again and again, and is the same object each time; podloop create -f makes a name',
     'string',
   ),
   namespace: supported('string', { default: DEFAULT_NAMESPACE }),

@@ -90,6 +90,22 @@ describe('podloop apply', () => {
     expect({ stdout, code }).toEqual({ stdout: `pod/web-n1 ${result}\n`, code: 0 });
   });
 
+  it('has a name made by the agent for what is created, and not for what is applied', async () => {
+    const stdin = WEB.replace('name: web', 'generateName: sum-');
+    agent.on(`POST ${PODS_PATH}`, (_, answer) => {
+      answer.setHeader('podloop-result', 'created');
+      return aKubePod('sum-x2z5k');
+    });
+    const run = (...args: string[]): Promise<Ran> => lab.start([...args, '-f', '-'], { stdin }).ended;
+    expect((await run('create')).stdout).toBe('pod/sum-x2z5k created\n');
+    expect(JSON.parse(agent.requests.at(-1)!.body)).toMatchObject({ metadata: { generateName: 'sum-' } });
+    expect((await run('create', '--dry-run=client')).code).toBe(0);
+    expect(await run('apply')).toEqual({
+      ...{ code: 1, stdout: '' },
+      stderr: 'error: from sum-: cannot use generate name with apply; podloop create -f STDIN makes a name\n',
+    });
+  });
+
   it('takes folders and Lists, and goes on after an object that is refused', async () => {
     await writeFile(
       join(folder, 'a.yaml'),

@@ -37,7 +37,8 @@ Examples:
   podloop apply -f pods/ --dry-run=server`;
 
 const CREATE_HELP = `
-An object that is there already is an error, and stays as it is: "podloop apply" changes it.
+An object that is there already is an error, and stays as it is: "podloop apply" changes it. One with generateName gets a name that begins so, another one
+each time.
 
 Examples:
   # Create what a file says
@@ -93,7 +94,14 @@ function parseOutput(text: string): string {
 async function apply(verb: Verb, flags: ApplyFlags, session: AgentSession, host: CliHost): Promise<void> {
   const { filename: paths, recursive } = flags;
   const { signal, namespace, namespaceGiven } = session;
-  const items = await readManifestObjects({ paths, recursive, host, signal, namespace, namespaceGiven });
+  const places = { paths, recursive, namespace, namespaceGiven };
+  const items = await readManifestObjects({
+    ...places,
+    host,
+    signal,
+    verb,
+    generatesNames: verb === 'create',
+  });
   if (items.length === 0) throw failure(`no objects passed to ${verb}`);
   const failures: ApiError[] = [];
   for (const item of items) {
@@ -123,7 +131,7 @@ async function sendOne(
   const { type, namespace, name, object, file } = item;
   const path = pathOf(type, namespace, name);
   if (dryRun === 'client') {
-    const there = await client.get(path).then(() => true, mayBeThere);
+    const there = name !== '' && (await client.get(path).then(() => true, mayBeThere));
     if (verb === 'create' && there && type.plural !== 'secrets') {
       const message = `${type.plural} "${name}" already exists`;
       throw new ApiError(409, { kind: 'Status', reason: 'AlreadyExists', message }).when('creating', file);

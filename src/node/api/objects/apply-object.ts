@@ -1,5 +1,6 @@
 import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
 import { isWorkloadKind, type Workload, WORKLOAD_VERSIONS } from '#kube/workloads/workload.js';
+import { randomSuffix } from '#base/text/random-suffix.js';
 import { isRecord } from '#base/text/is-record.js';
 import { ApiError, type ApiStatusCause, badRequest, invalidError } from '../http/api-error.js';
 import { type ApiAnswer, type ApiHandler, type ApiRequest, jsonAnswer } from '../http/api-request.js';
@@ -66,15 +67,46 @@ export async function applyBody(
   request: ApiRequest,
   body: unknown,
 ): Promise<ApiAnswer> {
-  const value = readObject(request, kind, body);
   const { namespace = '' } = request.params;
+  let value: GivenObject;
+  let applied: Applied;
+  let tries = 0;
+  do {
+    value = readObject(request, kind, mustBeNew ? withGeneratedName(body) : body);
+    const { name } = value.metadata;
+    const object = { kind, namespace, name, value, isDryRun: isDryRun(request.query), mustBeNew };
+    applied = await apply(object, request.signal);
+  } while (isTaken(applied) && isToBeNamed(body) && ++tries < MAX_NAMES);
   const { name } = value.metadata;
-  const object = { kind, namespace, name, value, isDryRun: isDryRun(request.query), mustBeNew };
-  const applied = await apply(object, request.signal);
   if (applied.kind === 'invalid') throw invalidError(kind, name, applied.causes);
   if (applied.kind === 'refused') throw refusal(plural, name, applied.reason, applied.message);
   const code = applied.result === 'created' ? 201 : 200;
   return jsonAnswer(shown(kind, value), code, { [RESULT_HEADER]: applied.result });
+}
+
+/** How many names are made until one is free, as an API server does. */
+const MAX_NAMES = 8;
+/** A name is often that of a host, too, with 63 characters at most. */
+const MAX_BASE_LENGTH = 58;
+
+function isTaken(applied: Applied): boolean {
+  return applied.kind === 'refused' && applied.reason === 'AlreadyExists';
+}
+
+/** Whether the object leaves its name to whoever creates it (`generateName`). */
+function isToBeNamed(body: unknown): body is { readonly metadata: { readonly generateName: string } } {
+  const metadata = isRecord(body) ? body['metadata'] : undefined;
+  if (!isRecord(metadata)) return false;
+  const { name = '', generateName = '' } = metadata;
+  return (name === '' || name === null) && typeof generateName === 'string' && generateName !== '';
+}
+
+/** The object with a name for `generateName`, which a manifest may not have. */
+function withGeneratedName(body: unknown): unknown {
+  if (!isToBeNamed(body)) return body;
+  const { generateName, ...metadata } = body.metadata;
+  const name = `${generateName.slice(0, MAX_BASE_LENGTH)}${randomSuffix(Math.random)}`;
+  return { ...body, metadata: { ...metadata, name } };
 }
 
 interface GivenObject {

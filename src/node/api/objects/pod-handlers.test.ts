@@ -220,6 +220,45 @@ describe('an object that is applied', () => {
     expect(answer).toMatchObject({ code: 201, headers: { 'podloop-result': 'created' } });
   });
 
+  it('gets a name if it is new and leaves that to the agent', async () => {
+    const { given, handle } = apply();
+    const make = async (metadata: object, params: Record<string, string> = { namespace: 'default' }) =>
+      handle(ask('', { params, body: { ...POD, metadata } }));
+    const base = `sum-${'x'.repeat(70)}`;
+    const answer = await make({ generateName: 'sum-', labels: { a: 'b' } });
+    await make({ generateName: base, name: '' });
+    await make({ generateName: 'sum-', name: 'own' });
+    const [first, long, own] = given.map(({ name }) => name);
+    expect(first).toMatch(/^sum-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
+    expect([long!.length, long!.slice(0, 58), own]).toEqual([63, base.slice(0, 58), 'own']);
+    expect(given[0]!.value).toEqual({ ...POD, metadata: { name: first, labels: { a: 'b' } } });
+    expect(bodyOf(answer)).toMatchObject({ metadata: { name: first } });
+    await make({ generateName: 'sum-' }, { namespace: 'default', name: 'web' });
+    expect(given.at(-1)!.name).toBe('web');
+  });
+
+  it('gets another name when the one that was made is taken, but not for ever', async () => {
+    const names: string[] = [];
+    let taken = 2;
+    const handle = applyObject('Pod', 'pods', async ({ name }) => {
+      names.push(name);
+      return Promise.resolve(
+        taken-- > 0
+          ? { kind: 'refused', reason: 'AlreadyExists', message: '' }
+          : { kind: 'applied', result: 'created' },
+      );
+    });
+    const body = { ...POD, metadata: { generateName: 'sum-' } };
+    const answer = await handle(ask('', { params: { namespace: 'default' }, body }));
+    expect(bodyOf(answer)).toMatchObject({ metadata: { name: names[2] } });
+    expect(new Set(names).size).toBe(3);
+    taken = 100;
+    await expect(handle(ask('', { params: { namespace: 'default' }, body }))).rejects.toMatchObject({
+      code: 409,
+    });
+    expect(names).toHaveLength(11);
+  });
+
   it('shows no value of a Secret', async () => {
     const secret = { ...POD, kind: 'Secret', stringData: { password: 'swordfish' } };
     const { handle } = apply('Secret', { kind: 'applied', result: 'unchanged' });
