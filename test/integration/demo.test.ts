@@ -117,6 +117,11 @@ describe('podloop demo', () => {
     await using podloop = new PodloopProcess(['demo', EXAMPLES, '-o', 'json'], { env: { TMPDIR: folder } });
     await podloop.line('stdout', (line) => line.includes('"ContainerStarted"') && line.includes('"helper"'));
     podloop.child.kill('SIGINT');
+    const said = podloop.stderr.join('\n');
+    expect(said).toMatch(
+      /^demo: Socket +(\/\S+)\ndemo: Type +export PODLOOP_SOCKET=\1\ndemo: +\S+ \S+ get pods/m,
+    );
+    expect(said).toMatch(/^demo: default\/helper-\S+: /m);
     // npm hands the same key press on once more.
     expect(await podloop.end('SIGINT')).toEqual({ code: 0, signal: null });
     expect(await readdir(folder)).toEqual([]);

@@ -94,8 +94,7 @@ function isOnScreen({ output }: DemoFlags, { terminal }: CliHost): boolean {
 async function openView(flags: DemoFlags, host: CliHost, signal: AbortSignal): Promise<DemoView> {
   const logger = createLogger(host, 0);
   const { terminal } = host;
-  if (terminal === undefined || !isOnScreen(flags, host))
-    return linesView(flags.output ?? 'text', logger, host);
+  if (terminal === undefined || !isOnScreen(flags, host)) return linesView(flags, logger, host);
   const { AgentScreen } = await import('../../shared/screen/agent-screen.js');
   const screen = new AgentScreen({
     ...{ host, terminal, signal, title: 'podloop demo   starting …' },
@@ -126,13 +125,17 @@ function whatToType({ socket }: Agent, { selfCommand: [node, script = ''] }: Cli
   ];
 }
 
-function linesView(format: OutputFormat, logger: Logger, host: CliHost): DemoView {
-  const print = createEventPrinter(format, host.pid);
+function linesView({ output = 'text', once }: DemoFlags, logger: Logger, host: CliHost): DemoView {
+  const print = createEventPrinter(output, host.pid);
   return {
     // The events already show what the agent does.
     log: { ...SILENT_LOGGER, warn: logger.warn.bind(logger), error: logger.error.bind(logger) },
     say: (sentence) => void host.stderr.writeLine(`demo: ${sentence}`),
-    show: async ({ agent }) => {
+    show: async ({ agent, stories }) => {
+      const { stderr } = host;
+      for (const [pod, story] of stories) await stderr.writeLine(`demo: ${pod}: ${story}`);
+      // One that ends by itself is over before anybody has typed.
+      if (!once) for (const line of whatToType(agent, host)) await stderr.writeLine(`demo: ${line}`);
       for await (const event of agent.subscribe()) {
         // The others only ask a reader to look again.
         if ('containerId' in event) await host.stdout.writeLine(print(event));

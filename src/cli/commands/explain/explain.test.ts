@@ -17,8 +17,9 @@ describe('podloop explain', () => {
   });
 
   it('shows a kind with its fields', () => {
-    expect(explain('deploy', false).slice(0, 5)).toEqual([
-      ...['GROUP:      apps', 'KIND:       Deployment', 'VERSION:    v1', '', 'FIELDS:'],
+    expect(explain('deploy', false).slice(0, 7)).toEqual([
+      ...['GROUP:      apps', 'KIND:       Deployment', 'VERSION:    v1', '', 'DESCRIPTION:'],
+      ...['    Keeps a number of equal pods and replaces them one by one after an edit.', ''],
     ]);
     expect(explain('pods', false).slice(0, 2)).toEqual(['KIND:       Pod', 'VERSION:    v1']);
   });
@@ -34,6 +35,26 @@ describe('podloop explain', () => {
     expect(lines).toContain('FIELD: containers <[]Container>');
     expect(lines.filter((line) => line.startsWith('  name\t'))).toEqual(['  name\t<string> -required-']);
   });
+
+  it.each(
+    listKinds()
+      .slice(1)
+      .map((line) => line.split(' ')[0]!),
+  )('says what a %s is for', (kind) => {
+    const lines = explain(kind, false);
+    expect(lines[lines.indexOf('DESCRIPTION:') + 1]).toMatch(/^ {4}[A-Z].*\.$/);
+  });
+
+  it.each(['cronjob', 'job', 'deployment', 'statefulset', 'daemonset', 'service', 'pvc'])(
+    'says what every field of the spec of a %s is for, or why it has no effect',
+    (kind) => {
+      const lines = explain(`${kind}.spec`, false);
+      const bare = lines.filter(
+        (line, at) => /^ {2}\w+\t/.test(line) && !lines[at + 1]?.startsWith('      '),
+      );
+      expect([lines.includes('DESCRIPTION:'), bare]).toEqual([true, []]);
+    },
+  );
 
   it('finds the fields of a pod in a template', () => {
     expect(explain('cronjob.spec.jobTemplate.spec.template.spec.containers.image', false)).toContain(

@@ -61,8 +61,90 @@ const OWN_TABLES: Readonly<Record<string, FieldTable>> = {
 /** No two have a name in common. */
 const TABLES: Readonly<Record<string, FieldTable>> = { ...WORKLOAD_TABLES, ...POD_TABLES, ...OWN_TABLES };
 
+/** What each kind is for. */
+const KINDS: Readonly<Record<string, string>> = {
+  ConfigMap: 'Texts for variables and files of pods.',
+  CronJob: 'Makes a Job whenever its schedule says so.',
+  DaemonSet: 'Keeps one pod on each node: here that is one.',
+  Deployment: 'Keeps a number of equal pods and replaces them one by one after an edit.',
+  Job: 'Runs pods until as many as it wants have succeeded.',
+  Namespace: 'A place for names; it exists as soon as something is in it.',
+  PersistentVolumeClaim: 'A volume of its own on this node, which outlives pods and agents.',
+  Pod: 'Containers that run together on one machine, with one network and common volumes.',
+  ReplicaSet: 'Keeps a number of equal pods.',
+  ReplicationController: 'Keeps a number of equal pods; the older form of a ReplicaSet.',
+  Secret: 'What pods may know and nobody is shown, for variables, files and registries.',
+  Service: 'A name and ports that lead to those pods which are ready.',
+  ServiceAccount: 'An identity towards an API server; without one only its name counts.',
+  StatefulSet: 'Keeps pods with fixed names, one after the other, each with claims of its own.',
+};
+
+/** Of every kind. */
+const OF_KINDS: Readonly<Record<string, string>> = {
+  apiVersion: 'The version of the kind.',
+  kind: 'What it is.',
+  metadata: 'Name, namespace, labels and annotations.',
+};
+/** Of the spec of each kind that makes pods. */
+const OF_MAKERS: Readonly<Record<string, string>> = {
+  minReadySeconds: 'How long a pod has to be ready until it counts.',
+  replicas: 'How many pods there are to be.',
+  selector: 'Labels by which the workload knows its pods; those of the template have to match.',
+  template: 'What each pod is made of.',
+};
+const MAKER = /^(?:Deployment|ReplicaSet|ReplicationController|StatefulSet|DaemonSet|Job)Spec$/;
+
 /** What the fields are for that are needed most; by type and name. */
 const MEANINGS: Readonly<Record<string, string>> = {
+  'ClaimResources.requests': 'How large the volume is to be (storage); it is shown and not enforced.',
+  'ClaimSpec.accessModes': 'Who may mount it at a time; on one node all may.',
+  'ClaimSpec.resources': 'How large the volume is to be.',
+  'ClaimTemplate.spec': 'What volume each pod gets.',
+  'CronJob.spec': 'When Jobs are made, and what they are like.',
+  'CronJobSpec.concurrencyPolicy':
+    'What happens while the last Job still runs: another one beside it, none, or one in its place.',
+  'CronJobSpec.failedJobsHistoryLimit': 'How many Jobs that have failed stay.',
+  'CronJobSpec.jobTemplate': 'What each Job is made of.',
+  'CronJobSpec.startingDeadlineSeconds': 'How late a Job may be made whose time was missed.',
+  'CronJobSpec.successfulJobsHistoryLimit': 'How many Jobs that have succeeded stay.',
+  'CronJobSpec.suspend': 'Whether no more Jobs are made for the present.',
+  'CronJobSpec.timeZone': 'The time zone of the schedule, as in Europe/Berlin.',
+  'DaemonSet.spec': 'Which pod there is to be, and how it is replaced.',
+  'DaemonSetSpec.updateStrategy': 'How pods are replaced after an edit.',
+  'DeploymentSpec.paused': 'Whether edits of the template have no effect for the present.',
+  'DeploymentSpec.revisionHistoryLimit': 'How many earlier ReplicaSets stay.',
+  'Job.spec': 'How many pods have to succeed, and when the Job has failed.',
+  'JobSpec.activeDeadlineSeconds': 'How long the Job may take until it has failed.',
+  'JobSpec.completionMode': 'Whether each pod has an index of its own (Indexed).',
+  'JobSpec.managedBy': 'Who runs the Job.',
+  'JobSpec.podFailurePolicy': 'Which failed pods end the Job, count, or do not.',
+  'JobSpec.podReplacementPolicy': 'When a pod is replaced: as soon as it ends, or once it has failed.',
+  'JobSpec.suspend': 'Whether no pods are made for the present.',
+  'JobSpec.ttlSecondsAfterFinished': 'After how long a finished Job is removed with its pods.',
+  'JobTemplate.spec': 'What each Job is like.',
+  'PersistentVolumeClaim.spec': 'How large the volume is to be, and who may mount it.',
+  'ReplicaSet.spec': 'Which pods there are to be, and how many.',
+  'ReplicationController.spec': 'Which pods there are to be, and how many.',
+  'Service.spec': 'Which pods it leads to, and at which ports.',
+  'ServicePort.name': 'The name of the port, for a Service that has several.',
+  'ServicePort.nodePort': 'The port of the machine that leads to it, of type NodePort.',
+  'ServicePort.port': 'The port of the Service.',
+  'ServicePort.protocol': 'What is spoken at the port.',
+  'ServicePort.targetPort': 'The port of the pods, by number or name (default: the same as port).',
+  'ServiceSpec.clusterIP': 'Its address; None has its name lead to the pods themselves.',
+  'ServiceSpec.externalName': 'The name that it stands for, of type ExternalName.',
+  'ServiceSpec.ports': 'The ports that it has.',
+  'ServiceSpec.publishNotReadyAddresses': 'Whether it leads to pods that are not ready, too.',
+  'ServiceSpec.selector': 'Labels of the pods that it leads to.',
+  'ServiceSpec.sessionAffinity': 'Whether a client stays with one pod.',
+  'ServiceSpec.type':
+    'Who reaches it: pods (ClusterIP), or others at the ports of the machine as well (NodePort).',
+  'StatefulSet.spec': 'Which pods there are to be, how many, and which claims they get.',
+  'StatefulSetSpec.ordinals': 'The number of the first pod.',
+  'StatefulSetSpec.persistentVolumeClaimRetentionPolicy': 'What becomes of claims.',
+  'StatefulSetSpec.podManagementPolicy': 'Whether pods start one after the other or together.',
+  'StatefulSetSpec.serviceName': 'The Service by which the pods have names of their own.',
+  'StatefulSetSpec.updateStrategy': 'How pods are replaced after an edit.',
   'ConfigMap.data': 'Texts by their keys, for variables and files of pods.',
   'Container.args': 'Arguments of the program, instead of the image’s.',
   'Container.command': 'The program with its first arguments, instead of the image’s; no shell reads it.',
@@ -79,11 +161,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'Container.volumeMounts': 'Where the volumes of the pod are in the file system of the container.',
   'CronJobSpec.schedule': 'When a Job is made: minute, hour, day of the month, month, day of the week.',
   'Deployment.spec': 'Which pods there are to be, how many, and how they are replaced.',
-  'DeploymentSpec.replicas': 'How many pods there are to be.',
-  'DeploymentSpec.selector':
-    'Labels by which the workload knows its pods; those of the template have to match.',
   'DeploymentSpec.strategy': 'How pods are replaced after an edit.',
-  'DeploymentSpec.template': 'What each pod is made of.',
   'JobSpec.backoffLimit': 'How many pods may fail before the Job has failed.',
   'JobSpec.completions': 'How many pods have to succeed.',
   'JobSpec.parallelism': 'How many pods may run at a time.',
@@ -158,7 +236,7 @@ export function explain(path: string, isRecursive: boolean): string[] {
   }
   const [group, version = group] = apiVersion.split('/');
   const name = fields.at(-1);
-  const meaning = describe(owner, name, found);
+  const meaning = name === undefined ? [KINDS[kind]!] : describe(owner, name, found);
   return [
     ...(version === group ? [] : [`GROUP:      ${group}`]),
     `KIND:       ${kind}`,
@@ -202,9 +280,14 @@ function remark({ support, default: usual }: FieldFacts): string {
   return `${word}${usual === undefined ? '' : ` (default: ${String(usual)})`}`;
 }
 
+function findMeaning(owner: string, name: string): string | undefined {
+  const common = owner in KINDS ? OF_KINDS : MAKER.test(owner) ? OF_MAKERS : {};
+  return MEANINGS[`${owner}.${name}`] ?? common[name];
+}
+
 /** Meaning, values, and what podloop does instead. */
 function describe(owner: string, name: string | undefined, facts: FieldFacts | undefined): string[] {
-  const meaning = name === undefined ? undefined : MEANINGS[`${owner}.${name}`];
+  const meaning = name === undefined ? undefined : findMeaning(owner, name);
   const { type, support = 'supported', note = '', only = [] } = facts ?? {};
   const words = type?.kind === 'enum' ? type.words : only.map(String);
   const why = { supported: '', planned: 'Not supported yet', refused: 'Refused', ignored: 'Without effect' }[
