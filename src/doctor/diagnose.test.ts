@@ -501,6 +501,17 @@ describe('diagnose', () => {
     expect(exitCodeOf({ facts: aNode(), findings })).toBe(0);
   });
 
+  it('only explains calls of a kubelet that take seconds while the machine is busy, unless they take ten', () => {
+    const calls = (p99Ms: number, busy: object): unknown => {
+      const operation = { operation: 'list_containers', count: 9, errors: 0, p99Ms, isRecent: true };
+      const node = { ...pressed('cpu', busy), ...measured({ operations: [operation] }) };
+      return diagnose(aNode(node)).map(({ code, severity }) => [code, severity]);
+    };
+    expect(calls(2_800, { someNow: 70 })).toEqual([['KubeletCallsSlow', 'info']]);
+    expect(calls(2_800, { someNow: 20 })).toEqual([['KubeletCallsSlow', 'warning']]);
+    expect(calls(12_000, { someNow: 70 })).toEqual([['KubeletCallsSlow', 'warning']]);
+  });
+
   it('does not tell twice of a pod that hangs for both', () => {
     const facts = aNode({
       ...inspected({ hung: [hung('web')] }),

@@ -10,7 +10,7 @@ import { type DiskPath, measureDisks, measureFsync } from './facts/measure-disks
 import { readProcesses, type SeenProcess } from './facts/process-table.js';
 import { summarizeProcesses } from './summarize-processes.js';
 import { readLoad, readMemory } from './facts/read-load.js';
-import { readPressure } from './facts/read-pressure.js';
+import { findPressure, type PressureReading, readPressure } from './facts/read-pressure.js';
 import { askMounts, describeDeadMounts } from './host/dead-mounts.js';
 import { findBundle } from './host/ask-shim.js';
 import { findFailedFileSystems } from './host/failed-file-systems.js';
@@ -71,6 +71,7 @@ export class MachineExaminer {
   #answers: Promise<ShimReplies> = Promise.resolve(new Map());
   #calls: readonly OciCall[] = [];
   readonly #sampler: OciCallSampler;
+  #pressure: PressureReading | undefined;
   readonly #signal: AbortSignal;
 
   constructor(options: {
@@ -92,6 +93,7 @@ export class MachineExaminer {
   /** The first reading, to compare the second with. */
   async begin(): Promise<void> {
     const [files, clock, signal] = [this.#files, this.#clock, this.#signal];
+    this.#pressure = await findPressure(files);
     this.#systemd = ask(() => readUnits({ files, clock, signal }));
     this.#first = await ask(async () => {
       const scan = await this.#scanProcesses();
@@ -130,7 +132,7 @@ export class MachineExaminer {
       ...{ path, purpose: 'images and containers', holdsImages: true },
     }));
     return {
-      pressure: await readPressure(files),
+      pressure: await readPressure(files, this.#pressure),
       load: await readLoad(files),
       kernelLog: await ask(() => readKernelLog(files)),
       inotify: await ask(() => readInotify(files)),

@@ -44,12 +44,15 @@ export interface PressureFacts {
   readonly memory: PressureOf;
 }
 
-/** Of one resource, averaged over ten seconds and over a minute. */
+/** Of one resource, in percent of the time, averaged over ten seconds and over a minute. */
 export interface PressureOf {
   readonly someAvg10: number;
   readonly someAvg60: number;
   readonly fullAvg10: number;
   readonly fullAvg60: number;
+  /** While this ran, which the averages of the kernel follow slowly; absent where it was read once only. */
+  readonly someNow?: number;
+  readonly fullNow?: number;
 }
 
 /** CPUs, and how many tasks run or wait for one on average over one and five minutes: proc_loadavg(5). */

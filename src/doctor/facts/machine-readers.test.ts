@@ -14,10 +14,10 @@ import { findPlugins, parsePlugin } from './find-plugins.js';
 import { parseProcess, readProcesses } from './process-table.js';
 import { summarizeProcesses } from '../summarize-processes.js';
 import { readLoad, readMemory } from './read-load.js';
-import { readPressure } from './read-pressure.js';
+import { findPressure, readPressure } from './read-pressure.js';
 import { findDeadAddresses, findSameSocket } from './shim-addresses.js';
 import { type Looked } from '../looked.js';
-import { type ShimFacts } from './machine-facts.js';
+import { type PressureFacts, type ShimFacts } from './machine-facts.js';
 
 const clock = new SystemClock();
 let root: string;
@@ -55,6 +55,33 @@ describe('the pressure of a machine', () => {
       known: true,
       value: { cpu: { someAvg10: 60.44, someAvg60: 49.13, fullAvg10: 0, fullAvg60: 0 }, io, memory: io },
     });
+  });
+
+  it('is counted since an earlier reading, too, as averages follow slowly', async () => {
+    const writeAll = async (someUs: number, fullUs: number): Promise<void> => {
+      for (const name of ['cpu', 'io', 'memory'])
+        await write(
+          `proc/pressure/${name}`,
+          ['some', 'full']
+            .map(
+              (line) =>
+                `${line} avg10=0.00 avg60=0.00 avg300=0.00 total=${line === 'some' ? someUs : fullUs}\n`,
+            )
+            .join(''),
+        );
+    };
+    const fake = new FakeClock();
+    const timed = new HostFiles({ root, clock: fake, signal: new AbortController().signal });
+    await writeAll(5_000_000, 1_000_000);
+    const before = await findPressure(timed);
+    await fake.advance(8_000);
+    await writeAll(10_200_000, 1_001_000);
+    expect(await readPressure(timed, before)).toMatchObject({
+      value: { cpu: { someAvg10: 0, someNow: 65, fullNow: 0.01 } },
+    });
+    // Within the same moment nothing can be said.
+    const { value } = (await readPressure(timed, await findPressure(timed))) as { value: PressureFacts };
+    expect(value.cpu).not.toHaveProperty('someNow');
   });
 
   it('is not known where the kernel does not measure it', async () => {

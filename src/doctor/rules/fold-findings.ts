@@ -50,7 +50,7 @@ const CONSEQUENCES: readonly Consequence[] = [
   },
   {
     causes: ['CpuPressure', 'IoPressure', 'MemoryPressure'],
-    ofNode: ['OciRuntimeSlow', 'KubeletRelistSlow'],
+    ofNode: ['OciRuntimeSlow', 'KubeletRelistSlow', 'KubeletCallsSlow'],
   },
   { causes: ['IoPressure'], ofNode: ['DiskSlow'] },
   {

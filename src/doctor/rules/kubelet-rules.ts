@@ -95,13 +95,18 @@ function judgeMetrics(metrics: KubeletMetrics, busy: string | undefined, atMs: n
   const worst = slow.find(({ isRecent: lately }) => lately) ?? slow[0];
   if (worst !== undefined) {
     const since = worst.isRecent ? 'while this ran' : 'since it started';
+    // As relists: calls that take seconds while all wait are no illness.
+    const isIll = worst.isRecent && (busy === undefined || worst.p99Ms >= LIMITS.relistVerySlowMs);
     findings.push({
-      ...{ code: 'KubeletCallsSlow', severity: worst.isRecent ? 'warning' : 'info', call: worst.operation },
+      ...{ code: 'KubeletCallsSlow', severity: isIll ? 'warning' : 'info', call: worst.operation },
       message: `one in a hundred of the kubelet’s calls ${worst.operation} took ${formatMs(worst.p99Ms)} or more ${since}`,
-      evidence: slow.map(
-        ({ operation, p99Ms, count, errors, isRecent: lately }) =>
-          `${operation}: p99 ${formatMs(p99Ms)} of ${count} calls ${lately ? 'while this ran' : 'since it started'}, ${errors} failed`,
-      ),
+      evidence: [
+        ...(busy === undefined ? [] : [`the machine is busy: ${busy}`]),
+        ...slow.map(
+          ({ operation, p99Ms, count, errors, isRecent: lately }) =>
+            `${operation}: p99 ${formatMs(p99Ms)} of ${count} calls ${lately ? 'while this ran' : 'since it started'}, ${errors} failed`,
+        ),
+      ],
       remedy: CAUSE,
     });
   }

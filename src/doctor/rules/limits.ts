@@ -40,6 +40,8 @@ export const LIMITS = {
   memoryFullWarning: 10,
   memoryFullCritical: 40,
   cpuSomeWarning: 80,
+  /** From here on what takes seconds may wait for the CPU. */
+  cpuSomeBusy: 50,
   /** nodefs.available and imagefs.available of the hard eviction thresholds, and what is left of all hope. */
   diskFreeShare: 0.1,
   imagesFreeShare: 0.15,

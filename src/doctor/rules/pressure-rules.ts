@@ -16,13 +16,17 @@ export const pressureRules: Rule = ({ machine }) => [
 export function findBusy({ pressure }: Pick<MachineFacts, 'pressure'>): string | undefined {
   const of = valueOf(pressure);
   if (of === undefined) return undefined;
-  if (of.cpu.someAvg10 >= LIMITS.cpuSomeWarning) return describe('cpu', of.cpu);
-  if (of.io.fullAvg10 >= LIMITS.ioFullWarning) return describe('io', of.io);
-  return of.memory.fullAvg10 >= LIMITS.memoryFullWarning ? describe('memory', of.memory) : undefined;
+  const { cpu, io, memory } = of;
+  if (Math.max(cpu.someAvg10, cpu.someNow ?? 0) >= LIMITS.cpuSomeBusy) return describe('cpu', cpu);
+  if (Math.max(io.fullAvg10, io.fullNow ?? 0) >= LIMITS.ioFullWarning) return describe('io', io);
+  const memoryFull = Math.max(memory.fullAvg10, memory.fullNow ?? 0);
+  return memoryFull >= LIMITS.memoryFullWarning ? describe('memory', memory) : undefined;
 }
 
-function describe(name: string, { someAvg10, someAvg60, fullAvg10, fullAvg60 }: PressureOf): string {
-  return `/proc/pressure/${name}: some avg10=${someAvg10}% avg60=${someAvg60}%, full avg10=${fullAvg10}% avg60=${fullAvg60}%`;
+function describe(name: string, of: PressureOf): string {
+  const { someAvg10, someAvg60, fullAvg10, fullAvg60, someNow, fullNow } = of;
+  const [some, full] = [someNow, fullNow].map((now) => (now === undefined ? '' : ` while this ran=${now}%`));
+  return `/proc/pressure/${name}: some avg10=${someAvg10}% avg60=${someAvg60}%${some}, full avg10=${fullAvg10}% avg60=${fullAvg60}%${full}`;
 }
 
 function findPressure(machine: MachineFacts): Finding[] {

@@ -102,6 +102,8 @@ describe('calls of runc', () => {
   const QUIET = { someAvg10: 0, someAvg60: 0, fullAvg10: 0, fullAvg60: 0 };
   it.each([
     ['cpu', { someAvg10: 97, someAvg60: 30 }],
+    ['cpu', { someAvg10: 20, someNow: 65, fullNow: 0 }],
+    ['io', { fullAvg10: 3, someNow: 100, fullNow: 25 }],
     ['io', { fullAvg10: 40, fullAvg60: 5 }],
     ['memory', { fullAvg10: 15, fullAvg60: 2 }],
   ])('that are slow while the machine is busy for a moment are not runc’s fault: %s', (name, busy) => {
