@@ -1,3 +1,4 @@
+import { type Stats } from 'node:fs';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -7,7 +8,7 @@ import { SystemClock } from '#base/time/clock.js';
 import { exitCodeOf } from './diagnose.js';
 import { MachineExaminer } from './examine-machine.js';
 import { type ListedNode } from './facts/event-witness.js';
-import { HostFiles } from './facts/host-files.js';
+import { HostFiles, SilentFilesError } from './facts/host-files.js';
 import { type MachineFacts } from './facts/machine-facts.js';
 import { notKnown } from './looked.js';
 import { listUnseen } from './unseen.js';
@@ -70,11 +71,12 @@ async function examine(
   Files: typeof HostFiles,
   name = 'containerd',
   lists: ListedNode = LISTS,
+  mayWrite = false,
 ): Promise<MachineFacts> {
   const { signal } = new AbortController();
   const clock = new SystemClock();
   const machine = new MachineExaminer({
-    ...{ files: new Files({ root, clock, signal }), clock, signal, mayWrite: false },
+    ...{ files: new Files({ root, clock, signal }), clock, signal, mayWrite },
     addresses: { socketPath: SOCKET, kubeletPort: undefined },
   });
   await machine.begin();
@@ -90,6 +92,21 @@ const judge = (machine: MachineFacts) => ({
 });
 
 describe('a machine', () => {
+  it('has its disk measured where a runtime that does not answer has its images, and not where the disk is silent', async () => {
+    await mkdir(join(root, 'var/lib/containers/storage'), { recursive: true });
+    const { fsync } = await examine(HostFiles, 'cri-o', LISTS, true);
+    expect(fsync).toMatchObject({ known: true, value: { path: '/var/lib/containers/storage', writes: 5 } });
+    class SilentFiles extends HostFiles {
+      override async stat(path: string): Promise<Stats> {
+        if (path.startsWith('/var/lib/cont')) throw new SilentFilesError(5_000);
+        return await super.stat(path);
+      }
+    }
+    const silent = await examine(SilentFiles, 'cri-o', LISTS, true);
+    expect(silent.fsync).toEqual({ known: false, why: '/var/lib/containerd does not answer' });
+    expect(silent.silentDisks.map(({ path }) => path)).toContain('/var/lib/containerd');
+  });
+
   it('has shims that are nobody’s by the names of their pods', async () => {
     await addShim();
     const annotations = {

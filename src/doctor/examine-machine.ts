@@ -6,7 +6,7 @@ import { CRI_NAMESPACE, judgeAbandoned, judgeShims, readShims, type Shim } from 
 import { assertAllowed, type HostFiles } from './facts/host-files.js';
 import { ask, known, type Looked, notKnown } from './looked.js';
 import { type MachineFacts } from './facts/machine-facts.js';
-import { type DiskPath, measureDisks, measureFsync } from './facts/measure-disks.js';
+import { type DiskLook, type DiskPath, measureDisks, measureFsync } from './facts/measure-disks.js';
 import { readProcesses, type SeenProcess } from './facts/process-table.js';
 import { summarizeProcesses } from './summarize-processes.js';
 import { readLoad, readMemory } from './facts/read-load.js';
@@ -33,8 +33,11 @@ import { readUnits } from './host/read-units.js';
 import { askShims, findIllShims, type ShimReplies } from './host/shim-health.js';
 import { findDeadAddresses, findSameSocket } from './facts/shim-addresses.js';
 
-/** The usual places, for where the runtime does not say where its images are. */
-const USUAL_IMAGES = '/var/lib/containerd';
+/** The usual places, for where the runtime does not say where its images are: of containerd, CRI-O, k3s and rke2, k0s. */
+const USUAL_IMAGES = [
+  ...['/var/lib/containerd', '/var/lib/containers/storage', '/var/lib/rancher'],
+  ...['/var/lib/k0s/containerd'],
+];
 const OTHER_DISKS: readonly DiskPath[] = [
   { path: '/var/lib/kubelet', purpose: 'the kubelet’s folder', mustBeWritten: true },
   { path: '/var/lib/podloop', purpose: 'podloop’s folder', mustBeWritten: true },
@@ -127,10 +130,15 @@ export class MachineExaminer {
     const images = imageFilesystems.known
       ? imageFilesystems.value.map(({ mountpoint }) => mountpoint).filter((path) => path.startsWith('/'))
       : [];
-    const folders = images.length === 0 ? [USUAL_IMAGES] : images;
+    const folders = images.length === 0 ? USUAL_IMAGES : images;
     const disks: DiskPath[] = folders.map((path) => ({
       ...{ path, purpose: 'images and containers', holdsImages: true },
     }));
+    const measured = await measureDisks(files, [...disks, ...OTHER_DISKS, ...(await this.#findStateDisk())]);
+    // While the rest is read.
+    const fsync = this.#mayWrite
+      ? measureFsyncOf(files, measured, folders[0]!)
+      : Promise.resolve(notKnown('writing is switched off'));
     return {
       pressure: await readPressure(files, this.#pressure),
       load: await readLoad(files),
@@ -139,10 +147,8 @@ export class MachineExaminer {
       memory: await readMemory(files),
       systemd: await this.#systemd,
       ...(await this.#compareProcesses(examination)),
-      ...(await measureDisks(files, [...disks, ...OTHER_DISKS, ...(await this.#findStateDisk())])),
-      fsync: this.#mayWrite
-        ? await measureFsync(files, folders[0]!, this.#clock)
-        : notKnown('writing is switched off'),
+      ...measured,
+      fsync: await fsync,
     };
   }
 
@@ -276,6 +282,17 @@ export class MachineExaminer {
       ...{ illShims: ill.slice(0, MAX_NAMED), illShimCount: ill.length, asked: answers.size },
     };
   }
+}
+
+/** Measures the disk of the images, unless it has shown already that it does not answer. */
+async function measureFsyncOf(
+  files: HostFiles,
+  { disks, silentDisks }: DiskLook,
+  usual: string,
+): Promise<MachineFacts['fsync']> {
+  const written = disks.find(({ holdsImages }) => holdsImages)?.path ?? usual;
+  if (silentDisks.some(({ path }) => path === written)) return notKnown(`${written} does not answer`);
+  return await measureFsync(files, written, files.clock);
 }
 
 /** Whether a containerd has pods that run, each of which has a shim, and none of these can be seen. */

@@ -17,6 +17,12 @@ export const DEFAULT_SOCKET_PATHS: readonly string[] = [
   '/run/cri-dockerd.sock',
   '/var/run/cri-dockerd.sock',
 ];
+/** Where the containerd listens that comes with k3s and rke2, k0s, microk8s; tried after those. */
+const BUNDLED_SOCKET_PATHS: readonly string[] = [
+  '/run/k3s/containerd/containerd.sock',
+  '/run/k0s/containerd.sock',
+  '/var/snap/microk8s/common/run/containerd.sock',
+];
 
 // Linux's sun_path holds 108 bytes and ends with a zero byte.
 const MAX_SOCKET_PATH_BYTES = 107;
@@ -50,7 +56,9 @@ export function parseEndpoint(text: string): Endpoint {
  *
  * @param socketPaths tried in this order (default: {@link DEFAULT_SOCKET_PATHS}).
  */
-export async function findEndpoint(socketPaths: readonly string[] = DEFAULT_SOCKET_PATHS): Promise<Endpoint> {
+export async function findEndpoint(
+  socketPaths: readonly string[] = [...DEFAULT_SOCKET_PATHS, ...BUNDLED_SOCKET_PATHS],
+): Promise<Endpoint> {
   for (const socketPath of socketPaths) {
     try {
       if ((await stat(socketPath)).isSocket()) return parseEndpoint(socketPath);
