@@ -226,6 +226,11 @@ describe('the status of a pod', () => {
       { phase: 'Pending', isTerminating: true, regular: [['a', waiting('ContainerCreating')]] },
     ],
     [
+      'Terminating',
+      'it is on its way out, and nobody saw how a container ended',
+      { phase: 'Failed', isTerminating: true, regular: [['a', ended(137, 'ContainerStatusUnknown')]] },
+    ],
+    [
       'Completed',
       'it had ended before somebody wanted it gone',
       { phase: 'Succeeded', isTerminating: true, regular: [['a', ended(0, 'Completed')]] },

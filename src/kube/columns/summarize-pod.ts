@@ -56,7 +56,10 @@ export function summarizePod({ spec, status, isTerminating }: SummarizedPod): Po
     : init.counted;
   return {
     status:
-      (isTerminating ? endingWord(status) : undefined) ?? regular.status ?? init.status ?? podWord(status),
+      (isTerminating ? endingWord(status, regular.status) : undefined) ??
+      regular.status ??
+      init.status ??
+      podWord(status),
     ready: init.ready + regular.ready,
     total: containers.length + sidecars.size,
     restarts: counted.reduce((sum, { restartCount = 0 }) => sum + restartCount, 0),
@@ -117,9 +120,19 @@ function endWord({
   return signal === 0 ? `ExitCode:${exitCode}` : `Signal:${signal}`;
 }
 
-/** Undefined for a pod that has ended, as its final status is shown. */
-function endingWord({ reason, phase }: PodStatusObject): string | undefined {
+/** The reason of a container whose end nobody saw. */
+const UNKNOWN_END = 'ContainerStatusUnknown';
+
+/**
+ * Undefined for a pod that has ended, as its final status is shown. Where nobody saw how a container ended, it says less
+ * than that the pod is going.
+ */
+function endingWord(
+  { reason, phase }: PodStatusObject,
+  ofContainers: string | undefined,
+): string | undefined {
   if (reason === 'NodeLost') return 'Unknown';
+  if (ofContainers === UNKNOWN_END) return 'Terminating';
   return phase === 'Succeeded' || phase === 'Failed' ? undefined : 'Terminating';
 }
 

@@ -161,7 +161,7 @@ function withoutContainer(
   const isThrough = kind === 'init' && isBehind;
   // Containers that came after it in an earlier sandbox say nothing about a run in this one.
   if (previous?.state.running !== undefined && (isAhead || !isThrough)) {
-    const terminated = lostEnd(USED_TO_RUN);
+    const terminated = { ...lostEnd(USED_TO_RUN), startedAt: previous.state.running.startedAt };
     // In a pod that restarts nothing it is over; otherwise the next one is awaited.
     const isOver = isEnding || !mayRestartFailed(rule);
     return isOver ? { ...previous, state: { terminated } } : { ...basis, lastState: { terminated } };

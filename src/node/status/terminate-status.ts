@@ -39,7 +39,8 @@ export function terminateStatus(spec: PodSpec, status: V1PodStatus, nowMs: numbe
 
 function ended(status: V1ContainerStatus): V1ContainerStatus {
   if (status.state.terminated !== undefined) return { ...status, started: false };
-  return { ...status, ready: false, started: false, state: { terminated: lostEnd(NOT_LOCATED) } };
+  const terminated = { ...lostEnd(NOT_LOCATED), startedAt: status.state.running?.startedAt ?? null };
+  return { ...status, ready: false, started: false, state: { terminated } };
 }
 
 function hasRun({ state, lastState }: V1ContainerStatus): boolean {

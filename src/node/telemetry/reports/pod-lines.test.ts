@@ -17,3 +17,20 @@ it.each([
   });
   expect(line!.createdAtMs).toBe(createdMs);
 });
+
+it.each([
+  ['is gone when nothing but its record is left', true, undefined, 0],
+  ['stays while it is shown with its end', true, 1_000, 1],
+  ['stays while it is ending, whatever is known', false, undefined, 1],
+])('a pod that was ended %s', (_what, isFinished, createdMs, lines) => {
+  const pod = aSpecPod({});
+  const { uid, namespace, name } = pod.metadata;
+  const status = { phase: 'Failed', containerStatuses: [] };
+  const found = toPodLines({
+    records: [{ pod: { uid, namespace, name }, status, isFinished }] as never,
+    findPod: () => pod,
+    isTerminating: () => true,
+    findCreatedMs: () => createdMs,
+  });
+  expect(found).toHaveLength(lines);
+});

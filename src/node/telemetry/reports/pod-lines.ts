@@ -18,21 +18,25 @@ export interface PodLineSources {
   /** As it was last synced. */
   readonly findPod: (uid: string) => NodePod | undefined;
   readonly isTerminating: (uid: string) => boolean;
-  /** When it was created, in milliseconds since the epoch. */
+  /** When it was created, in milliseconds since the epoch; undefined for one that the API does not show. */
   readonly findCreatedMs: (uid: string) => number | undefined;
 }
 
-/** A line for every pod with a status, in the order of namespaces and names. Pure. */
+/**
+ * A line for every pod with a status, in the order of namespaces and names: but for those that are gone, of which
+ * only the record is still there. Pure.
+ */
 export function toPodLines(sources: PodLineSources): PodLine[] {
   const { records, findPod, isTerminating, findCreatedMs } = sources;
   const lines = records.flatMap(({ pod, status, isFinished }) => {
     const found = findPod(pod.uid);
-    if (found === undefined) return [];
+    const createdAtMs = findCreatedMs(pod.uid);
+    if (found === undefined || (isFinished && createdAtMs === undefined)) return [];
     const { spec, metadata } = found;
     const summary = summarizePod({ spec, status, isTerminating: !isFinished && isTerminating(pod.uid) });
     const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
     const owned = owner === undefined ? {} : { owner: `${owner.kind}/${owner.name}` };
-    return [{ ...summary, pod, createdAtMs: findCreatedMs(pod.uid), ...owned }];
+    return [{ ...summary, pod, createdAtMs, ...owned }];
   });
   return lines.sort((one, other) => compare(keyOf(one), keyOf(other)));
 }
