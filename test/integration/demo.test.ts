@@ -121,7 +121,7 @@ describe('podloop demo', () => {
     expect(said).toMatch(
       /^demo: Socket +(\/\S+)\ndemo: Type +export PODLOOP_SOCKET=\1\ndemo: +\S+ \S+ get pods/m,
     );
-    expect(said).toMatch(/^demo: default\/helper-\S+: /m);
+    expect(said).toMatch(/^demo: default\/sidecar-\S+: /m);
     // npm hands the same key press on once more.
     expect(await podloop.end('SIGINT')).toEqual({ code: 0, signal: null });
     expect(await readdir(folder)).toEqual([]);

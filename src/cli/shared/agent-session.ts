@@ -86,8 +86,10 @@ export async function withAgent(
     await work({ client, namespace, namespaceGiven: flags.namespace !== undefined, signal });
   } catch (error) {
     const isNamed = remote !== undefined || socket !== undefined || (env['PODLOOP_SOCKET'] ?? '') !== '';
-    if (error instanceof AgentAbsent && !isNamed)
-      throw withRunning(error, (await findAgents(host, signal, { mayAsk: isTrustedSocket })).agents);
+    if (error instanceof AgentAbsent && !isNamed) {
+      const { agents, silent } = await findAgents(host, signal, { mayAsk: isTrustedSocket });
+      throw withRunning(error, [...agents, ...silent.map((path) => ({ socket: path }))]);
+    }
     if (!signal.aborted) throw error;
   }
   if (interrupted.aborted && !servesUntilInterrupted) throw new CommandFailure([], EXIT_INTERRUPTED);

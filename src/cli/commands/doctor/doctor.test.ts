@@ -7,7 +7,7 @@ import { parse } from 'yaml';
 import { type Diagnosis } from '../../../node/doctor/doctor-run.js';
 import { VersionResponse } from '../../../watch/cri/generated/runtime/v1/cri.js';
 import { CriTestServer } from '#support/clients/cri-test-server.js';
-import { FakeAgentServer } from '#support/fakes/fake-agent-server.js';
+import { FakeAgentServer, sendStatus } from '#support/fakes/fake-agent-server.js';
 import { anAgentReport } from '#support/builders/node-facts-builder.js';
 import { SystemClock } from '#base/time/clock.js';
 import { type CliHost } from '../../cli-host.js';
@@ -177,6 +177,9 @@ describe('podloop doctor', () => {
         message,
       }));
       agent.on('GET /api/v1/namespaces/default/events', () => ({ items: events }));
+      agent.on('GET /api/v1/namespaces/default/pods/gone', (_, answer) =>
+        sendStatus(answer, 404, 'NotFound', 'pod "gone" is stopped; to run it again: podloop start gone'),
+      );
       const said = await doctor([...args, ...absent(), '--socket', agent.socketPath]);
       const asked = agent.requests.filter(({ path }) => path.endsWith('/events'));
       return { ...said, asked };
@@ -226,6 +229,11 @@ describe('podloop doctor', () => {
 
     it.each<[string, readonly string[], RegExp]>([
       ['that is not there', ['pod', 'db'], /^error: there is no pod db on this node\n$/],
+      [
+        'that was stopped',
+        ['pod', 'gone'],
+        /^error: pod "gone" is stopped; to run it again: podloop start gone\n$/,
+      ],
       [
         'of another namespace',
         ['pod', 'web', '-n', 'x'],

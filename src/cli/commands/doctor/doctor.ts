@@ -14,12 +14,14 @@ import {
   runPodDoctor,
   formatMs,
 } from '#node';
+import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
 import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type PlegReport } from '#kube/node/pleg-report.js';
 import { type Clock } from '#base/time/clock.js';
 import { messageOf } from '#base/errors/errors.js';
 import { AgentClient } from '../../shared/api/agent-client.js';
 import { resolveAgentSocket } from '../../shared/api/agent-socket.js';
+import { ApiError } from '../../shared/api/api-status.js';
 import { askAgent } from '../../shared/api/ask-agent.js';
 import { type CliHost } from '../../cli-host.js';
 import { readPodName } from '../../shared/api/object-selection.js';
@@ -213,7 +215,10 @@ function examinePod(
       throw new Error(
         `there is more than one pod ${name}: ${answer.pods.join(', ')}; choose one with --namespace`,
       );
-    if (answer.kind === 'absent' && answer.isSure) throw absentError(answer, pod);
+    if (answer.kind === 'absent' && answer.isSure) {
+      const why = await explainAbsence(agent, pod, limitMs);
+      throw why === undefined ? absentError(answer, pod) : new Error(why);
+    }
     const lines = (wide: boolean): string[] =>
       answer.kind === 'explained' ? toPodLines(answer, wide) : toAbsentLines(answer, name, wide);
     await print(toPodObject(answer), lines, flags, host);
@@ -231,6 +236,21 @@ async function readEvents(
   const { items } = (await askAgent(agent, path, limits)) as { items?: readonly EventObject[] };
   // The agent has the newest last.
   return [...(items ?? [])].reverse();
+}
+
+/** What an agent says of a pod that it knows and that is not there, as of one that was stopped; undefined otherwise. */
+async function explainAbsence(
+  agent: AgentClient,
+  { name, namespace = DEFAULT_NAMESPACE }: { readonly name: string; readonly namespace?: string },
+  limitMs: number,
+): Promise<string | undefined> {
+  try {
+    await agent.send('GET', pathOf(PODS, namespace, name), { limitMs });
+    return undefined;
+  } catch (error) {
+    const isExplained = error instanceof ApiError && error.reason === 'NotFound';
+    return isExplained && !error.told.endsWith(' not found') ? error.told : undefined;
+  }
 }
 
 function absentError(

@@ -122,7 +122,7 @@ describe('podloop down', () => {
     expect([code, ends()]).toEqual([1, 0]);
     expect(stderr).toContain(`Waiting for an answer of the agent at ${lab.agent.socketPath}\n`);
     expect(stderr).toContain(
-      `error: the agent at ${lab.agent.socketPath} did not answer within 30s: it may be busy, stopped, starting or ending. Try again; `,
+      `error: the agent at ${lab.agent.socketPath} did not answer within 30s: it may be busy, starting or ending. Try again; `,
     );
     expect(stderr).not.toContain('another node agent');
   });

@@ -63,7 +63,9 @@ async function ps({ output, headers }: PsFlags, host: CliHost): Promise<void> {
   for (const line of layOutTable(rows)) await stdout.writeLine(line);
   for (const socket of silent) {
     const what = `The agent at ${socket} did not answer within ${FIND_LIMIT_MS / 1_000}s and is not shown`;
-    await stderr.writeLine(escapeTerminal(`${what}: it may be busy, stopped, starting or ending`));
+    await stderr.writeLine(
+      escapeTerminal(`${what}: it may be busy, stopped by a signal, starting or ending`),
+    );
   }
   if (closed.length > 0) {
     const others =

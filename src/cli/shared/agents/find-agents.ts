@@ -106,7 +106,21 @@ export function isTrustedSocket(path: string): boolean {
 /** Words about an agent that runs and does not answer: what it may be up to, and what can be done. */
 export function describeSilent(what: string, pid: number | undefined): string {
   const end = pid === undefined ? 'end its process' : `kill ${pid}`;
-  return `${what}: it may be busy, stopped, starting or ending. Try again; to end it without its pods: ${end}, and "podloop down FOLDER" ends those`;
+  const why =
+    pid !== undefined && isStopped(pid)
+      ? `it is stopped by a signal, and goes on after: kill -CONT ${pid}`
+      : 'it may be busy, starting or ending. Try again';
+  return `${what}: ${why}; to end it without its pods: ${end}, and "podloop down FOLDER" ends those`;
+}
+
+/** Whether a signal keeps a process from running. */
+function isStopped(pid: number): boolean {
+  try {
+    // Behind the name, which may have any characters.
+    return /.*\) [tT] /s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
 }
 
 /** What the agent of a socket says about itself. Rejects with an Error that says why there is nothing. */

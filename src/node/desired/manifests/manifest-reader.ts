@@ -107,11 +107,21 @@ export function readManifests(source: Uint8Array | string, options: ManifestOpti
       const reading = new ObjectReader(found, document, options).read(isConfidential);
       if (reading.pod !== undefined) pods.push(reading.pod);
       if (reading.object !== undefined) objects.push(reading.object);
-      problems.push(...reading.problems);
+      problems.push(...withoutName(reading.problems));
     }
   }
   problems.sort((one, other) => one.line - other.line || one.column - other.column);
   return { pods, objects, problems, isEmpty: documents.length === 0 };
+}
+
+/** Where a name is to be generated, that is what is refused, and not that there is none. */
+function withoutName(problems: readonly ManifestProblem[]): readonly ManifestProblem[] {
+  const isGenerated = problems.some(
+    ({ kind, path }) => kind === 'refused' && path === 'metadata.generateName',
+  );
+  return isGenerated
+    ? problems.filter(({ kind, path }) => kind !== 'required' || path !== 'metadata.name')
+    : problems;
 }
 
 interface ObjectReading {
