@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CriClient } from '#watch';
@@ -74,7 +74,9 @@ async function startPodloop(
     ...['runtime', '--listen', socket, '--root', path.join(folder, 'root'), ...hosts],
   ]);
   endings.use(child);
-  const puller = new Puller('podloop', child.pid, socket, image);
+  const trash = path.join(folder, 'root/images/temporary');
+  const isRemoving = async (): Promise<boolean> => (await readdir(trash)).length > 0;
+  const puller = new Puller('podloop', child.pid, socket, image, isRemoving);
   endings.defer(() => puller.close());
   await withDeadline('until podloop runtime answers', START_MS, signal, async (within) =>
     puller.untilUp(within),
@@ -88,12 +90,21 @@ class Puller {
   readonly #pid: number;
   readonly #client: CriClient;
   readonly #image: string;
+  /** Whether files of images that were removed are still there. */
+  readonly #isRemoving: () => Promise<boolean>;
   readonly #coldMs: number[] = [];
   readonly #warmMs: number[] = [];
   readonly #peakMiB: number[] = [];
 
-  constructor(name: string, pid: number, endpoint: string, image: string) {
+  constructor(
+    name: string,
+    pid: number,
+    endpoint: string,
+    image: string,
+    isRemoving = async (): Promise<boolean> => Promise.resolve(false),
+  ) {
     this.#name = name;
+    this.#isRemoving = isRemoving;
     this.#pid = pid;
     this.#client = new CriClient({ endpoint });
     this.#image = image;
@@ -116,6 +127,8 @@ class Puller {
   /** Removes the image, pulls it, and pulls it again. */
   async pullBoth(signal: AbortSignal, counts: boolean): Promise<void> {
     await this.#client.removeImage({ image: { image: this.#image } });
+    // containerd answers once its files are gone, podloop before.
+    while (await this.#isRemoving()) await sleep(POLL_MS, undefined, { signal });
     // From here on the kernel counts the peak again.
     await writeFile(`/proc/${this.#pid}/clear_refs`, '5');
     const coldMs = await this.#pull(signal);

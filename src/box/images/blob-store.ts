@@ -31,6 +31,7 @@ export interface BlobLease {
 }
 
 const PARTIAL = '.partial';
+const WRITE_BYTES = 1024 * 1024;
 /** What came for a pull that broke off is worth going on with for so long. */
 const BROKEN_OFF_MS = 60 * 60_000;
 
@@ -212,6 +213,8 @@ export class BlobStore {
       if (!blob.isFinished) throw new Error(`the blob ${digest} was not fetched`);
       await file.sync();
     } catch (error) {
+      // What came before it broke off is not asked for again.
+      await blob.flush().catch(() => undefined);
       // A full disk has no room for what may be gone on with.
       if (isFull(error)) await rm(`${path}${PARTIAL}`, { force: true });
       throw error;
@@ -246,6 +249,9 @@ class OpenBlob implements PartialBlob {
   readonly #meter: UnpackMeter;
   #hash: Hash;
   #size = 0;
+  /** What came and is not written yet: each write costs a switch of threads, which a large one is worth. */
+  #pending: Buffer[] = [];
+  #pendingBytes = 0;
   isFinished = false;
 
   private constructor(file: FileHandle, descriptor: Descriptor, meter: UnpackMeter) {
@@ -282,17 +288,29 @@ class OpenBlob implements PartialBlob {
       await this.restart();
       throw this.#wrong(`it is longer than the announced ${this.#descriptor.size} bytes`);
     }
+    this.#hash.update(bytes);
+    this.#size += bytes.length;
+    this.#pending.push(bytes);
+    this.#pendingBytes += bytes.length;
+    if (this.#pendingBytes >= WRITE_BYTES) await this.flush();
+  }
+
+  /** Writes all that came. Throws RESOURCE_EXHAUSTED when the disk is full. */
+  async flush(): Promise<void> {
+    const [pending, bytes] = [this.#pending, this.#pendingBytes];
+    [this.#pending, this.#pendingBytes] = [[], 0];
+    if (bytes === 0) return;
     try {
-      await this.#meter.addWritten(bytes.length);
-      await this.#file.appendFile(bytes);
+      await this.#meter.addWritten(bytes);
+      // The whole of it, unless the disk is full.
+      await this.#file.appendFile(Buffer.concat(pending));
     } catch (error) {
       throw isFull(error) ? diskIsFull() : error;
     }
-    this.#hash.update(bytes);
-    this.#size += bytes.length;
   }
 
   async restart(): Promise<void> {
+    [this.#pending, this.#pendingBytes] = [[], 0];
     await this.#file.truncate(0);
     this.#hash = this.#newHash();
     this.#size = 0;
@@ -302,6 +320,7 @@ class OpenBlob implements PartialBlob {
     const { digest, size } = this.#descriptor;
     const actual = `${digest.split(':')[0]!}:${this.#hash.copy().digest('hex')}`;
     if (this.#size === size && actual === digest) {
+      await this.flush();
       this.isFinished = true;
       return;
     }

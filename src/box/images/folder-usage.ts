@@ -1,5 +1,5 @@
 import { type BigIntStats } from 'node:fs';
-import { lstat, readdir } from 'node:fs/promises';
+import * as threaded from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** What a folder takes on the disk. */
@@ -14,8 +14,18 @@ export interface FolderUsage {
 export const NO_USAGE: FolderUsage = { bytes: 0n, inodes: 0n };
 const AT_ONCE = 64;
 
+/** How folders are read. */
+export interface FolderReader {
+  readdir(path: string): Promise<string[]>;
+  lstat(path: string, options: { readonly bigint: true }): Promise<BigIntStats>;
+}
+
 /** Adds up everything below a folder; a file with several names counts once. What vanishes meanwhile does not count. */
-export async function measureFolder(folder: string, signal?: AbortSignal): Promise<FolderUsage> {
+export async function measureFolder(
+  folder: string,
+  signal?: AbortSignal,
+  { readdir, lstat }: FolderReader = threaded,
+): Promise<FolderUsage> {
   let bytes = 0n;
   let inodes = 0n;
   const shared = new Set<bigint>();

@@ -16,7 +16,7 @@ import { BLOCK } from '#base/wire/tar/tar-header.js';
 import { encodeHeader, EntryKind, padding } from '#base/wire/tar/tar-writer.js';
 import { invalidArgument, refused, RpcError } from '../rpc-error.js';
 import { DigestCheck } from './archive/digest.js';
-import { readRegion, readText } from './archive/file-region.js';
+import { type FileRegion, readRegion, readText } from './archive/file-region.js';
 import { type ImageLayout, readDocument, readLayout } from './archive/image-layout.js';
 import { decompressed, type Layer } from './archive/layer-stream.js';
 import { tarFiles } from './archive/layout-files.js';
@@ -154,14 +154,20 @@ export class ImageArchive {
 }
 
 /** A layer whose bytes are those that are stored. */
-function fromStore<L extends Pick<Layer, 'descriptor'>>(layer: L, blobs: BlobStore): L & Pick<Layer, 'read'> {
+function fromStore<L extends Pick<Layer, 'descriptor'>>(
+  layer: L,
+  blobs: BlobStore,
+): L & Pick<Layer, 'read' | 'locate'> {
   const { digest } = layer.descriptor;
-  const read = async function* (): AsyncGenerator<Buffer> {
+  const locate = (): Promise<FileRegion> => {
     const region = blobs.find(digest);
-    if (region === undefined) throw refused(`the layer ${digest} is gone`);
-    yield* readRegion(region);
+    if (region === undefined) return Promise.reject(refused(`the layer ${digest} is gone`));
+    return Promise.resolve(region);
   };
-  return { ...layer, read };
+  const read = async function* (): AsyncGenerator<Buffer> {
+    yield* readRegion(await locate());
+  };
+  return { ...layer, read, locate };
 }
 
 /** An image that is to be written into an archive. */

@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { refused, RpcError } from '../rpc-error.js';
-import { checkDocument, readRegion } from './archive/file-region.js';
+import { checkDocument, type FileRegion, readRegion } from './archive/file-region.js';
 import { readDocument, type ImageLayout } from './archive/image-layout.js';
 import { type Layer } from './archive/layer-stream.js';
 import {
@@ -221,6 +221,7 @@ async function toResolved(
       descriptor: layer,
       diffId: config.diffIds[at]!,
       read: () => readLayerBytes(layout, layer),
+      locate: () => locateLayer(layout, layer),
     })),
     size,
     blobs: [],
@@ -236,10 +237,14 @@ async function readConfig(
   return { text, config: parseConfig(text, `the config ${manifest.config.digest}`) };
 }
 
-async function* readLayerBytes(layout: ImageLayout, { digest }: Descriptor): AsyncGenerator<Buffer> {
+async function* readLayerBytes(layout: ImageLayout, layer: Descriptor): AsyncGenerator<Buffer> {
+  yield* readRegion(await locateLayer(layout, layer));
+}
+
+async function locateLayer(layout: ImageLayout, { digest }: Descriptor): Promise<FileRegion> {
   const blob = await layout.findBlob(digest);
   if (blob === undefined)
     throw refused(`${layout.path} has no blob ${digest}, which is a layer of the image`);
   if (typeof blob === 'string') throw refused(`${digest} is no layer`);
-  yield* readRegion(blob);
+  return blob;
 }

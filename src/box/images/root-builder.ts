@@ -1,12 +1,14 @@
-import { link, lstat, mkdir, readdir, rm, symlink, unlink, utimes } from 'node:fs/promises';
 import { type Stats } from 'node:fs';
 import { join, dirname } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { refused } from '../rpc-error.js';
+import { link, lstat, mkdir, readdir, rm, symlink, unlink, utimes } from './archive/blocking-files.js';
 import { splitEntryPath } from './archive/entry-path.js';
-import { EntryWriter, explainEntry, type UnpackReport } from './archive/entry-writer.js';
+import { EntryWriter, type UnpackReport } from './archive/entry-writer.js';
 import { assertOwner } from './archive/entry-facts.js';
 import { ignoreAbsence, ignorePresence, RootPaths } from './root-paths.js';
 import { type TarEntry } from '#base/wire/tar/tar-entry.js';
-import { UnpackMeter, type UnpackLimits } from './archive/unpack-limits.js';
+import { diskIsFull, UnpackMeter, type UnpackLimits } from './archive/unpack-limits.js';
 
 /** What {@link RootBuilder} takes. */
 export interface RootBuilderOptions {
@@ -19,6 +21,8 @@ export interface RootBuilderOptions {
   readonly signal: AbortSignal;
 }
 
+/** How long it goes on without letting anything else of its thread have a turn. */
+const SLICE_MS = 5;
 const WHITEOUT = '.wh.';
 const OPAQUE = '.wh..wh..opq';
 
@@ -51,21 +55,20 @@ export class RootBuilder {
   async addLayer(entries: AsyncIterable<TarEntry>): Promise<void> {
     this.#fresh = new FreshPaths(this.#root);
     this.#paths.forget();
-    try {
-      for await (const entry of entries) {
-        this.#signal.throwIfAborted();
-        this.#meter.addEntry(entry.size);
-        await this.#add(entry).catch((error: unknown) => {
-          this.#signal.throwIfAborted();
-          throw explainEntry(error, entry);
-        });
+    let restAtMs = performance.now() + SLICE_MS;
+    for await (const entry of entries) {
+      if (performance.now() >= restAtMs) {
+        await nextTurn();
+        restAtMs = performance.now() + SLICE_MS;
       }
-    } finally {
-      // Nothing is written any more when this has failed, either.
-      await this.#writer.settle().catch((error: unknown) => {
+      this.#signal.throwIfAborted();
+      this.#meter.addEntry(entry.size);
+      try {
+        await this.#add(entry);
+      } catch (error) {
         this.#signal.throwIfAborted();
-        throw error;
-      });
+        throw explain(error, entry);
+      }
     }
   }
 
@@ -110,8 +113,6 @@ export class RootBuilder {
       if (made !== undefined) return made;
     }
     const old = await lstat(path).catch(ignoreAbsence);
-    // What is still written of it is not to be written to what takes its place.
-    if (old !== undefined) await this.#writer.settle();
     // Check the target of a hard link before anything is removed.
     const keeps = entry.kind === 'link' || (entry.kind === 'folder' && old?.isDirectory() === true);
     if (old !== undefined && !keeps) await this.#remove(path, old);
@@ -189,6 +190,14 @@ export class RootBuilder {
     else await unlink(path);
     if (facts.isDirectory() || facts.isSymbolicLink()) this.#paths.forget();
   }
+}
+
+function explain(error: unknown, { name }: TarEntry): unknown {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (typeof code === 'number') return error;
+  if (code === 'ENOSPC' || code === 'EDQUOT') return diskIsFull();
+  // Node's messages name paths of this machine, which mean nothing to the client.
+  return refused(`the layer's entry "${name.slice(0, 200)}" cannot be unpacked: ${code ?? message}`);
 }
 
 /** What one layer has brought so far: its whiteouts are for what was there before, wherever they stand in it. */

@@ -1,6 +1,6 @@
-import { chmod, lstat, mkdir, readlink, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemCodeOf } from '#base/errors/system-code.js';
+import { chmod, lstat, mkdir, readlink, unlink } from './archive/blocking-files.js';
 import { MAX_LINKS, splitPath } from './path-in-root.js';
 
 const MAX_CACHED = 50_000;

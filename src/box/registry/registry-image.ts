@@ -2,7 +2,7 @@ import { status } from '@grpc/grpc-js';
 import { forEachAtOnce } from '#base/async/for-each-at-once.js';
 import { linkAbort } from '#base/async/linked-abort.js';
 import { refused, RpcError, unimplemented } from '../rpc-error.js';
-import { checkDocument, readRegion, readText } from '../images/archive/file-region.js';
+import { checkDocument, type FileRegion, readRegion, readText } from '../images/archive/file-region.js';
 import {
   type Descriptor,
   type ImageConfigDocument,
@@ -65,6 +65,7 @@ export async function resolveFromRegistry(
       descriptor: layer,
       diffId: config.diffIds[at]!,
       read: (stop) => downloads.read(layer, stop),
+      locate: (stop) => downloads.locate(layer, stop),
     })),
     size: parts.reduce((total, each) => total + each.size, 0),
     blobs: [...new Set([target.descriptor, ...parts].map((each) => each.digest))],
@@ -194,12 +195,17 @@ class LayerDownloads {
   }
 
   /** The bytes of a layer, once all of it is there. */
-  async *read({ digest }: Descriptor, signal: AbortSignal): AsyncGenerator<Buffer> {
+  async *read(layer: Descriptor, signal: AbortSignal): AsyncGenerator<Buffer> {
+    yield* readRegion(await this.locate(layer, signal));
+  }
+
+  /** Where they are. */
+  async locate({ digest }: Descriptor, signal: AbortSignal): Promise<FileRegion> {
     this.#downloads ??= this.#start(signal);
     await this.#downloads.get(digest);
     const region = this.#pull.blobs.find(digest);
     if (region === undefined) throw refused(`the layer ${digest} is gone`);
-    yield* readRegion(region);
+    return region;
   }
 
   #start(signal: AbortSignal): ReadonlyMap<string, Promise<void>> {

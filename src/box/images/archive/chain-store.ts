@@ -1,22 +1,20 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { status } from '@grpc/grpc-js';
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { type Clock, type ClockTimer } from '#base/time/clock.js';
 import { Mutex } from '#base/async/mutex.js';
+import { Slots } from '#base/async/slots.js';
 import { SingleFlight } from '#base/async/single-flight.js';
 import { RecordFile } from '#base/fs/record-file.js';
 import { syncPath } from '#base/fs/whole-file.js';
-import { TarError } from '#base/wire/tar/tar-entry.js';
-import { measureFolder, type FolderUsage } from '../folder-usage.js';
-import { RpcError } from '../../rpc-error.js';
-import { checkStored, readLayer, type Layer } from './layer-stream.js';
-import { RootBuilder } from '../root-builder.js';
+import { type FolderUsage } from '../folder-usage.js';
+import { type Layer } from './layer-stream.js';
 import { runTool } from '../run-tool.js';
 import { type Trash } from '../trash.js';
-import { archiveLimit, type UnpackLimits } from './unpack-limits.js';
+import { type UnpackLimits } from './unpack-limits.js';
+import { unpackInThread } from './unpack-thread.js';
 
 /** What {@link ChainStore.open} takes. */
 export interface ChainStoreOptions {
@@ -47,6 +45,8 @@ interface ChainFacts {
   readonly unsyncedSince?: string;
 }
 
+/** Of images that are unpacked at the same time; others wait. */
+const MAX_THREADS = 3;
 /** By then the kernel itself has written nearly all of it, so that the sync has little left to do. */
 const SYNC_AFTER_MS = 60_000;
 
@@ -86,6 +86,7 @@ export class ChainStore {
   /** Facts are written and folders removed one after another: no facts get into a folder that came later. */
   readonly #factsChanges = new Mutex();
   readonly #flights = new SingleFlight<void>();
+  readonly #threads = new Slots({ limit: MAX_THREADS });
   readonly #holds = new Map<string, number>();
   /** Of chains that are being unpacked: how many bytes of each layer were read, by its digest. */
   readonly #read = new Map<string, Map<string, number>>();
@@ -222,19 +223,19 @@ export class ChainStore {
     this.#read.set(chainId, read);
     try {
       const root = join(temporary, 'root');
-      await mkdir(root, 0o755);
-      const builder = new RootBuilder({ root, privileged, limits, signal });
-      const bounds = { mostBytes: archiveLimit(limits), signal };
-      for (const layer of layers) {
-        const reading = counting(layer, read);
-        await builder
-          .addLayer(readLayer(reading, bounds))
-          .catch((error: unknown) => explainLayer(error, reading, signal));
-      }
-      const report = await builder.finish();
+      const { report, usage } = await this.#threads.run(
+        undefined,
+        () =>
+          unpackInThread(
+            { root, privileged, limits },
+            layers,
+            (digest, bytes) => void read.set(digest, bytes),
+            signal,
+          ),
+        signal,
+      );
       if (report.devices + report.attributes > 0)
         logger.warn('Parts of an image were left out', { ...report });
-      const usage = await measureFolder(root, signal);
       await factsOf(temporary).write({ usage, unsyncedSince: bootId });
       signal.throwIfAborted();
       const place = join(folder, toName(chainId));
@@ -311,41 +312,6 @@ export class ChainStore {
 
 function syncWithTool(folder: string, signal: AbortSignal): Promise<void> {
   return runTool('sync', ['-f', folder], signal);
-}
-
-/** A layer that knows whether its bytes could be read. */
-interface ReadLayer extends Layer {
-  hasFailed: boolean;
-}
-
-/** The layer, whose bytes are counted as they are read. */
-function counting(layer: Layer, read: Map<string, number>): ReadLayer {
-  const { digest } = layer.descriptor;
-  const reading: ReadLayer = {
-    ...{ ...layer, hasFailed: false },
-    async *read(signal) {
-      let bytes = 0;
-      try {
-        for await (const chunk of layer.read(signal)) {
-          bytes += chunk.length;
-          read.set(digest, bytes);
-          yield chunk;
-        }
-      } catch (error) {
-        reading.hasFailed = true;
-        throw error;
-      }
-    },
-  };
-  return reading;
-}
-
-/** Throws the error of a layer, or FAILED_PRECONDITION where it is no archive since its stored bytes are damaged. */
-async function explainLayer(error: unknown, layer: ReadLayer, signal: AbortSignal): Promise<never> {
-  const isUnreadable =
-    error instanceof TarError || (error instanceof RpcError && error.code === status.UNKNOWN);
-  if (isUnreadable && !layer.hasFailed) await checkStored(layer, signal);
-  throw error;
 }
 
 function toName(chainId: string): string {

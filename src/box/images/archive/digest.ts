@@ -1,6 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { status } from '@grpc/grpc-js';
-import { RpcError } from '../../rpc-error.js';
+import { RpcCode, RpcError } from '../../rpc-error.js';
 
 /** The algorithms of the OCI image specification that Node has, with the number of hexadecimal digits of each. */
 const DIGITS: Readonly<Record<string, number>> = { sha256: 64, sha512: 128 };
@@ -49,6 +48,6 @@ export class DigestCheck {
   }
 
   #wrong(why: string): RpcError {
-    return new RpcError(status.FAILED_PRECONDITION, `${this.#what} is not what the image says: ${why}`);
+    return new RpcError(RpcCode.FAILED_PRECONDITION, `${this.#what} is not what the image says: ${why}`);
   }
 }

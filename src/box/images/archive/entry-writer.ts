@@ -1,13 +1,12 @@
-import { chmod, type FileHandle, lchown, lutimes, open, utimes } from 'node:fs/promises';
 import { constants } from 'node:fs';
 import { dirname } from 'node:path';
 import { writeFully } from '#base/fs/write-fully.js';
+import { chmod, lchown, lutimes, open, utimes } from './blocking-files.js';
 import { toMode, toTime } from './entry-facts.js';
 import { addCapabilities, CAPABILITIES } from './file-capabilities.js';
-import { type ContentPiece, type TarEntry } from '#base/wire/tar/tar-entry.js';
-import { diskIsFull, type UnpackMeter } from './unpack-limits.js';
+import { type TarEntry } from '#base/wire/tar/tar-entry.js';
+import { type UnpackMeter } from './unpack-limits.js';
 import { messageOf } from '#base/errors/errors.js';
-import { refused } from '../../rpc-error.js';
 import { runTool } from '../run-tool.js';
 
 /** What an {@link EntryWriter} takes. */
@@ -26,17 +25,7 @@ export interface UnpackReport {
   readonly attributes: number;
 }
 
-/** Larger files are written as they are read. */
-const MAX_PENDING_BYTES = 1024 * 1024;
-const MAX_PENDING = 8;
-
-/**
- * Writes the entries of layers at places that were found for them, as the image has them.
- *
- * What is made is there under its name when the call resolves. Its content, owner, mode and times may still be written,
- * beside what is read next: each of these calls waits for a thread, and together they wait once. {@link settle} waits for
- * all that; before something is put in the place of something else, too.
- */
+/** Writes the entries of layers at places that were found for them, as the image has them. */
 export class EntryWriter {
   readonly #root: string;
   readonly #privileged: boolean;
@@ -44,8 +33,6 @@ export class EntryWriter {
   readonly #signal: AbortSignal;
   /** The times of folders, to be set last: every entry inside changes them. */
   readonly folderTimes = new Map<string, number>();
-  readonly #pendingWrites = new Set<Promise<void>>();
-  #failure: { readonly error: unknown } | undefined;
   /** Whether some folder gives its group to what is made in it. */
   #inheritsGroups = false;
   #devices = 0;
@@ -62,55 +49,12 @@ export class EntryWriter {
     return { devices: this.#devices, attributes: this.#attributes };
   }
 
-  /** Makes a new file, with its facts. Rejects with the failure of an earlier one, too. */
+  /** Makes a new file, with its facts. */
   async writeFile(entry: TarEntry, path: string): Promise<void> {
-    this.#assertNoFailure();
     const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
-    const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
-    // Attributes are set by path, when the file is whole.
-    if (entry.size > MAX_PENDING_BYTES || entry.attributes.size > 0) {
-      await this.#fill(file, entry, entry.content());
-      return;
-    }
-    const pieces: ContentPiece[] = [];
-    try {
-      for await (const piece of entry.content()) pieces.push(piece);
-    } catch (error) {
-      await file.close();
-      throw error;
-    }
-    await this.#runInBackground(entry, this.#fill(file, entry, pieces));
-  }
-
-  /** Resolves once no file is being written any more. Rejects where one of them could not be. */
-  async settle(): Promise<void> {
-    await Promise.all(this.#pendingWrites);
-    this.#assertNoFailure();
-  }
-
-  #assertNoFailure(): void {
-    if (this.#failure !== undefined) throw this.#failure.error;
-  }
-
-  /** Waits only where there is much under way. */
-  async #runInBackground(entry: TarEntry, work: Promise<void>): Promise<void> {
-    const settled = work
-      .catch((error: unknown) => {
-        this.#failure ??= { error: explainEntry(error, entry) };
-      })
-      .finally(() => this.#pendingWrites.delete(settled));
-    this.#pendingWrites.add(settled);
-    if (this.#pendingWrites.size >= MAX_PENDING) await Promise.race(this.#pendingWrites);
-  }
-
-  async #fill(
-    opened: FileHandle,
-    entry: TarEntry,
-    content: AsyncIterable<ContentPiece> | Iterable<ContentPiece>,
-  ): Promise<void> {
-    await using file = opened;
+    await using file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
     let end = 0;
-    for await (const { offset, data } of content) {
+    for await (const { offset, data } of entry.content()) {
       this.#signal.throwIfAborted();
       await this.#meter.addWritten(data.length);
       await writeFully(file, data, offset);
@@ -133,15 +77,6 @@ export class EntryWriter {
 
   /** Owner, mode and time of what is no file: those have theirs from {@link writeFile}. */
   async setFacts(path: string, entry: TarEntry): Promise<void> {
-    this.#assertNoFailure();
-    if (entry.kind === 'folder') {
-      this.folderTimes.set(path, toTime(entry));
-      this.#inheritsGroups ||= (entry.mode & 0o2000) !== 0;
-    }
-    await this.#runInBackground(entry, this.#setFacts(path, entry));
-  }
-
-  async #setFacts(path: string, entry: TarEntry): Promise<void> {
     const mtime = toTime(entry);
     if (this.#needsOwner(entry)) await lchown(path, entry.uid, entry.gid);
     if (entry.kind === 'symlink') {
@@ -150,7 +85,10 @@ export class EntryWriter {
     }
     // After the owner: a new owner takes the setgid bit away.
     await chmod(path, toMode(entry, this.#privileged));
-    if (entry.kind !== 'folder') await utimes(path, mtime, mtime);
+    if (entry.kind === 'folder') {
+      this.folderTimes.set(path, mtime);
+      this.#inheritsGroups ||= (entry.mode & 0o2000) !== 0;
+    } else await utimes(path, mtime, mtime);
   }
 
   /** Sets what can be set of the extended attributes: the last thing to do with an entry. */
@@ -176,15 +114,6 @@ export class EntryWriter {
     });
     return made ? 1 : 0;
   }
-}
-
-/** The error of an entry, in words that its client understands. */
-export function explainEntry(error: unknown, { name }: TarEntry): unknown {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (typeof code === 'number') return error;
-  if (code === 'ENOSPC' || code === 'EDQUOT') return diskIsFull();
-  // Node's messages name paths of this machine, which mean nothing to the client.
-  return refused(`the layer's entry "${name.slice(0, 200)}" cannot be unpacked: ${code ?? message}`);
 }
 
 const LETTERS = { character: 'c', block: 'b', fifo: 'p' } as const;

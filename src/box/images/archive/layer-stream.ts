@@ -5,6 +5,7 @@ import { systemCodeOf } from '#base/errors/system-code.js';
 import { unimplemented, refused } from '../../rpc-error.js';
 import { StreamSource } from '#base/wire/tar/byte-source.js';
 import { DigestCheck } from './digest.js';
+import { type FileRegion } from './file-region.js';
 import { type Descriptor } from './oci-documents.js';
 import { type TarEntry } from '#base/wire/tar/tar-entry.js';
 import { readTar } from '#base/wire/tar/tar-reader.js';
@@ -25,6 +26,8 @@ export interface Layer {
   readonly diffId: string;
   /** Its bytes as they are stored, from the first. Throws the signal's reason when that aborts before they are there. */
   readonly read: (signal: AbortSignal) => AsyncIterable<Buffer>;
+  /** Where these bytes are, once they are there; throws as `read` does. */
+  readonly locate?: (signal: AbortSignal) => Promise<FileRegion>;
 }
 
 const GZIP = Buffer.from([0x1f, 0x8b]);

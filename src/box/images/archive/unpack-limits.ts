@@ -1,6 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import { status } from '@grpc/grpc-js';
-import { RpcError } from '../../rpc-error.js';
+import { RpcCode, RpcError } from '../../rpc-error.js';
 
 /** How much one image may take. */
 export interface UnpackLimits {
@@ -69,7 +68,7 @@ export class UnpackMeter {
 
 /** The refusal of an image that is too large. */
 export function exhausted(why: string): RpcError {
-  return new RpcError(status.RESOURCE_EXHAUSTED, `the image is not unpacked: ${why}`);
+  return new RpcError(RpcCode.RESOURCE_EXHAUSTED, `the image is not unpacked: ${why}`);
 }
 
 /** The same where the disk has no room: {@link isFull} knows it by its cause. */

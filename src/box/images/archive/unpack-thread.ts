@@ -1,0 +1,83 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { RpcError } from '../../rpc-error.js';
+import { type Layer } from './layer-stream.js';
+import {
+  type Unpacked,
+  type UnpackFailure,
+  unpackLayers,
+  type UnpackNews,
+  type UnpackOrder,
+  type UnpackPlace,
+  type UnpackTask,
+} from './unpack-layers.js';
+
+/** Compiled unpack-worker.ts, whose name changes with its contents: an upgrade may have removed it. */
+const ENTRY = new URL('./unpack-worker.js', import.meta.url);
+
+/**
+ * As {@link unpackLayers}, in a thread of its own: it waits for the disk at each step, which the event loop must not do.
+ * Where the file of the thread is not there it is done here, in slices. Nothing is written any more when it rejects.
+ */
+export async function unpackInThread(
+  place: UnpackPlace,
+  layers: readonly Layer[],
+  onRead: (digest: string, bytes: number) => void,
+  signal: AbortSignal,
+): Promise<Unpacked> {
+  const canLocate = layers.every(({ locate }) => locate !== undefined);
+  if (!canLocate || !existsSync(fileURLToPath(ENTRY))) return unpackLayers(place, layers, onRead, signal);
+  const task: UnpackTask = {
+    place,
+    layers: layers.map(({ descriptor, diffId }) => ({ descriptor, diffId })),
+  };
+  // Flags of the process (an inspector, a loader) are not for the thread.
+  const worker = new Worker(ENTRY, { execArgv: [], workerData: task });
+  const abort = (): void => worker.postMessage('abort' satisfies UnpackOrder);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await follow(worker, layers, onRead, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', abort);
+    await worker.terminate();
+  }
+}
+
+/** Gives the thread what it needs until it has ended its work. */
+function follow(
+  worker: Worker,
+  layers: readonly Layer[],
+  onRead: (digest: string, bytes: number) => void,
+  signal: AbortSignal,
+): Promise<Unpacked> {
+  const wanted = layers[Symbol.iterator]();
+  let lost: { readonly error: unknown } | undefined;
+  const giveLayer = async (): Promise<void> => {
+    try {
+      const layer = await wanted.next().value!.locate!(signal);
+      worker.postMessage({ layer } satisfies UnpackOrder);
+    } catch (error) {
+      lost = { error };
+      worker.postMessage('abort' satisfies UnpackOrder);
+    }
+  };
+  return new Promise((resolve, reject) => {
+    worker.on('message', (news: UnpackNews) => {
+      if (news === 'need') void giveLayer();
+      else if ('digest' in news) onRead(news.digest, news.bytes);
+      else if ('unpacked' in news) resolve(news.unpacked);
+      else reject(lost === undefined ? toError(news.failure) : (lost.error as Error));
+    });
+    worker.once('error', reject);
+    worker.once('exit', (code) => reject(new Error(`the thread that unpacks ended with ${code}`)));
+  });
+}
+
+function toError({ message, code, isFull }: UnpackFailure): Error {
+  const options = isFull ? { cause: { code: 'ENOSPC' } } : undefined;
+  return code === undefined ? new Error(message, options) : new RpcError(code, message, options);
+}
