@@ -32,6 +32,8 @@ export interface BlobLease {
 
 const PARTIAL = '.partial';
 const WRITE_BYTES = 1024 * 1024;
+/** What comes slowly is written sooner: a kill costs no more than that. */
+const WRITE_MS = 1_000;
 /** What came for a pull that broke off is worth going on with for so long. */
 const BROKEN_OFF_MS = 60 * 60_000;
 
@@ -219,6 +221,7 @@ export class BlobStore {
       if (isFull(error)) await rm(`${path}${PARTIAL}`, { force: true });
       throw error;
     } finally {
+      blob.end();
       this.#open.delete(digest);
     }
     await rename(`${path}${PARTIAL}`, path);
@@ -252,6 +255,9 @@ class OpenBlob implements PartialBlob {
   /** What came and is not written yet: each write costs a switch of threads, which a large one is worth. */
   #pending: Buffer[] = [];
   #pendingBytes = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> = Promise.resolve();
+  #failure: { readonly error: unknown } | undefined;
   isFinished = false;
 
   private constructor(file: FileHandle, descriptor: Descriptor, meter: UnpackMeter) {
@@ -293,24 +299,47 @@ class OpenBlob implements PartialBlob {
     this.#pending.push(bytes);
     this.#pendingBytes += bytes.length;
     if (this.#pendingBytes >= WRITE_BYTES) await this.flush();
+    // A failure is met by the next write.
+    else this.#timer ??= setTimeout(() => void this.flush().catch(() => undefined), WRITE_MS);
   }
 
-  /** Writes all that came. Throws RESOURCE_EXHAUSTED when the disk is full. */
+  /** Writes all that came. Throws RESOURCE_EXHAUSTED when the disk is full, from then on. */
   async flush(): Promise<void> {
-    const [pending, bytes] = [this.#pending, this.#pendingBytes];
+    const pending = this.#takePending();
+    this.#writing = this.#writing.then(() => this.#write(pending));
+    await this.#writing;
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  /** Nothing is written after it. */
+  end(): void {
+    this.#takePending();
+  }
+
+  #takePending(): readonly Buffer[] {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const pending = this.#pending;
     [this.#pending, this.#pendingBytes] = [[], 0];
-    if (bytes === 0) return;
+    return pending;
+  }
+
+  async #write(pending: readonly Buffer[]): Promise<void> {
+    // What comes behind a piece that is missing is worth nothing.
+    if (pending.length === 0 || this.#failure !== undefined) return;
     try {
-      await this.#meter.addWritten(bytes);
-      // The whole of it, unless the disk is full.
-      await this.#file.appendFile(Buffer.concat(pending));
+      const bytes = Buffer.concat(pending);
+      await this.#meter.addWritten(bytes.length);
+      await this.#file.appendFile(bytes);
     } catch (error) {
-      throw isFull(error) ? diskIsFull() : error;
+      this.#failure = { error: isFull(error) ? diskIsFull() : error };
     }
   }
 
   async restart(): Promise<void> {
-    [this.#pending, this.#pendingBytes] = [[], 0];
+    this.#takePending();
+    await this.#writing;
+    this.#failure = undefined;
     await this.#file.truncate(0);
     this.#hash = this.#newHash();
     this.#size = 0;

@@ -16,8 +16,8 @@ const AT_ONCE = 64;
 
 /** How folders are read. */
 export interface FolderReader {
-  readdir(path: string): Promise<string[]>;
-  lstat(path: string, options: { readonly bigint: true }): Promise<BigIntStats>;
+  readonly readdir: (path: string) => Promise<string[]>;
+  readonly lstat: (path: string, options: { readonly bigint: true }) => Promise<BigIntStats>;
 }
 
 /** Adds up everything below a folder; a file with several names counts once. What vanishes meanwhile does not count. */

@@ -99,8 +99,8 @@ function counting(layer: Layer, onRead: (digest: string, bytes: number) => void)
 
 /** Throws the error of a layer, or FAILED_PRECONDITION where it is no archive since its stored bytes are damaged. */
 async function explainLayer(error: unknown, layer: ReadLayer, signal: AbortSignal): Promise<never> {
-  const isUnreadable =
-    error instanceof TarError || (error instanceof RpcError && error.code === RpcCode.UNKNOWN);
+  const code: number | undefined = error instanceof RpcError ? error.code : undefined;
+  const isUnreadable = error instanceof TarError || code === RpcCode.UNKNOWN;
   if (isUnreadable && !layer.hasFailed) await checkStored(layer, signal);
   throw error;
 }
