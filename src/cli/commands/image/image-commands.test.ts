@@ -237,21 +237,10 @@ describe('images of the runtime in the box', () => {
     layout.addImage({ names: ['example.test/other:1'], layers, architecture: 's390x' });
     const podloop = on(await startBox(), layout.toTar());
     const { stdout, stderr } = await podloop('load');
-    expect(lines(stdout).map((line) => line.replace(/^[0-9a-f]{12}/, 'layer'))).toEqual([
-      ...[
-        'layer: Pulling fs layer',
-        'layer: Pulling fs layer',
-        'layer: Pull complete',
-        'layer: Pull complete',
-      ],
-      'Loaded image: example.test/one:1',
-      ...[
-        'layer: Download complete',
-        'layer: Pulling fs layer',
-        'layer: Pull complete',
-        'layer: Pull complete',
-      ],
-      'Loaded image: example.test/two:1',
+    const final = lines(stdout).filter((line) => !/Pulling fs layer$|Download complete$/.test(line));
+    expect(final.map((line) => line.replace(/^[0-9a-f]{12}/, 'layer'))).toEqual([
+      ...['layer: Pull complete', 'layer: Pull complete', 'Loaded image: example.test/one:1'],
+      ...['layer: Pull complete', 'layer: Pull complete', 'Loaded image: example.test/two:1'],
     ]);
     expect(stderr).toMatch(
       /^error: image "\S+" is in the archive, but not for linux\/\w+: it has linux\/s390x\n$/,
