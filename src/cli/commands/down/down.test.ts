@@ -94,7 +94,14 @@ describe('podloop down', () => {
         ...[withClaim('db-0', 'data-db-0'), withClaim('backup', 'data-db-0')],
       ),
     );
-    expect((await down('-y')).stderr).toBe(
+    lab.agent.on('POST /agent/end', (_, answer) => {
+      const lines = [{ left: ['default/sum-n1', 'default/db-0'] }, { left: [] }, { pods: 'stopped' }];
+      answer.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+      return undefined;
+    });
+    const { stdout, stderr } = await down('-y');
+    expect(stdout).toBe(`pod default/db-0 ended\nThe agent (pid ${NO_PID}) ended\n`);
+    expect(stderr).toBe(
       [
         `The agent of /srv/my (pid ${NO_PID}) will end.`,
         ...['These pods will end (3):', '  default/db-1', '  default/db-0', '  default/backup'],

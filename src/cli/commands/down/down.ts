@@ -170,7 +170,10 @@ async function endAgent(
   }
   const what = [...manifests, ...(kubeconfig === undefined ? [] : [`the cluster of ${kubeconfig}`])];
   const going = pods.filter(({ status = {} }) => status.phase !== 'Succeeded' && status.phase !== 'Failed');
-  const names = going.map(({ metadata = {} }) => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`);
+  const nameOf = ({ metadata = {} }: PodObject): string =>
+    `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+  const names = going.map(nameOf);
+  const others = new Set(pods.map(nameOf).filter((name) => !names.includes(name)));
   // Those of a cluster are its own affair.
   const claims = kubeconfig === undefined ? claimsOf(pods) : [];
   const finished = pods.length - going.length;
@@ -184,7 +187,7 @@ async function endAgent(
     const report = JSON.parse(line) as { readonly left?: readonly string[]; readonly pods?: string };
     outcome = report.pods ?? outcome;
     const now = report.left ?? [];
-    for (const name of left ?? []) if (!now.includes(name)) await say(name);
+    for (const name of left ?? []) if (!now.includes(name) && !others.has(name)) await say(name);
     left = now;
   }
   if (outcome !== 'stopped') {

@@ -95,19 +95,19 @@ describe('a log', () => {
       await using folder = (await LogFolder.open(root, ['pod', 'main']))!;
       // It grows whenever somebody opens it or asks how long it is, and while it is read.
       const grow = async () => appendFile(join(place, '0.log'), line('late') + line('later'));
-      const { openFile } = LogFolder.prototype;
+      const open = folder.openFile.bind(folder);
       folder.openFile = async (name) => {
-        const file = (await openFile.call(folder, name))!;
-        const { stat, read: readBlock } = file;
+        const file = (await open(name))!;
+        const [stat, readBlock] = [file.stat.bind(file), file.read.bind(file)];
         file.stat = (async () => {
-          const facts = await stat.call(file);
+          const facts = await stat();
           await grow();
           return facts;
         }) as typeof file.stat;
-        file.read = (async (...args: Parameters<typeof readBlock>) => {
+        file.read = async (...args: Parameters<typeof readBlock>) => {
           await grow();
-          return readBlock.apply(file, args);
-        }) as typeof file.read;
+          return readBlock(...args);
+        };
         return file;
       };
       const signal = new AbortController().signal;
