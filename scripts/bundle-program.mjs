@@ -71,7 +71,7 @@ for (const chunk of chunks) {
     contents.set(chunk.fileName, Buffer.from(toAscii(minified(chunk.code))));
     continue;
   }
-  const { code, indents } = withoutIndents(toAscii(withoutMap(chunk.code)));
+  const { code, indents } = withoutIndents(toAscii(withoutPlaces(withoutMap(chunk.code))));
   contents.set(chunk.fileName, Buffer.from(code));
   if (chunk.map) parts.set(chunk.fileName, brotliCompressSync(describeParts(chunk, indents)));
 }
@@ -182,6 +182,11 @@ function indexParts(parts) {
 /** Nobody gets the map that the last line names. */
 function withoutMap(code) {
   return code.replace(/\n\/\/# sourceMappingURL=\S+\s*$/, '\n');
+}
+
+/** Where each module begins is in podloop.parts; the line stays, so that those behind it keep their numbers. */
+function withoutPlaces(code) {
+  return code.replaceAll(/^\/\/ dist\/[\w./-]+\.js$/gm, '');
 }
 
 /** Text beyond Latin-1 takes two bytes a character in memory, all of a file. Outside of comments an escape says the same. */

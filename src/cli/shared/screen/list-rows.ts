@@ -1,5 +1,5 @@
 import { formatPod } from '#kube/pod/pod-ref.js';
-import { cellWidth, cutCells, wrapParts, wrapWords } from './cell-text.js';
+import { cellWidth, cutCells, wrapCells, wrapParts } from './cell-text.js';
 import { findSelected, INITIAL_LIST_VIEW, type PodListView, toItems } from './pod-list.js';
 import { layOutItems, type ListItem, type ScreenPod } from './pod-rows.js';
 import { type Row, type RowStyle } from './row.js';
@@ -35,8 +35,6 @@ export interface ListScene {
 const KEYS = '? help  q quit  Enter details  l logs  s shell  / search  e events  t group';
 /** The time and the gaps of a line of what happened. */
 const SPACE_IN_NEWS = 'hh:mm:ss    '.length;
-/** Where what is to be typed begins. */
-const HINT_INDENT = 8;
 /** Hints never take more of the screen than that. */
 const SHARE_FOR_HINTS = 0.25;
 
@@ -122,7 +120,8 @@ function hintRows({ hints = [], pods, ...rest }: ListScene, size: ScreenSize): R
   const room = Math.min(free, Math.floor(rows * SHARE_FOR_HINTS));
   const shown: string[] = [];
   for (const hint of hints) {
-    const lines = wrapWords(printable(hint), Math.max(1, columns), HINT_INDENT);
+    // Not between words: a command or a path is to be copied.
+    const lines = wrapCells(printable(hint), Math.max(1, columns));
     if (shown.length + lines.length > room) break;
     shown.push(...lines);
   }
