@@ -34,13 +34,15 @@ writeFileSync(home + '/pid', String(process.pid));
 const socket = rootDir + '/podloop.sock';
 const agent = { kind: 'Agent', pid: process.pid, rootDir, socket, manifests: [folder], hasReadManifests: true,
   problems: [], startedAt: '', runtime: {}, ...JSON.parse(facts) };
-const { jobs = [], answers = Infinity } = agent;
+const { jobs = [], sets = [[]], answers = Infinity } = agent;
 let asked = 0;
 const step = () => existsSync(home + '/step') ? Number(readFileSync(home + '/step')) : 0;
 createServer((request, answer) => {
   if (++asked > answers) { writeFileSync(home + '/silent', ''); return request.socket.destroy(); }
   const items = JSON.parse(pods)[step()];
-  const list = request.url.endsWith('/jobs') ? { kind: 'JobList', items: jobs } : { kind: 'PodList', items };
+  const ofSets = { kind: 'StatefulSetList', items: sets[Math.min(step(), sets.length - 1)] };
+  const ofJobs = { kind: 'JobList', items: jobs };
+  const list = { '/jobs': ofJobs, '/statefulsets': ofSets }[/[/]\\w+$/.exec(request.url)?.[0]] ?? { kind: 'PodList', items };
   answer.end(JSON.stringify(request.url === '/agent' ? agent : list));
 }).listen(socket);
 `;
@@ -149,6 +151,23 @@ describe('podloop up', () => {
       '2/2 pods are ready',
       '',
     ]);
+  });
+
+  it('waits for pods that a StatefulSet has yet to make', async () => {
+    const aSet = (readyReplicas: number): object => ({
+      metadata: { name: 'db', namespace: 'default' },
+      ...{ spec: { replicas: 2 }, status: { readyReplicas } },
+    });
+    const [first, second] = [aPod('db-0', READY), aPod('db-1', READY)];
+    const standIn = { lists: [[first], [first, second]], facts: { sets: [[aSet(1)], [aSet(2)]] } };
+    const late = await up(['--wait', '--timeout', '1ms'], standIn);
+    expect([late.code, late.stderr]).toEqual([
+      1,
+      'error: not ready after 0.001s: default/db (1/2 pods are ready)\n',
+    ]);
+    await goOn(1);
+    const { code, stdout } = await up(['--wait'], standIn);
+    expect([code, stdout.split('\n').at(-2)]).toEqual([0, '2/2 pods are ready']);
   });
 
   it.each([

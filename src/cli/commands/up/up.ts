@@ -191,10 +191,12 @@ async function waitForPods(
     if (hasReadManifests && failedJobs.length > 0 && failedJobs.join() === failedBefore)
       throw failure(escapeTerminal(`Jobs have failed: ${failedBefore}`));
     failedBefore = failedJobs.join();
+    const short = await readShortWorkloads(client);
     if (
       hasReadManifests &&
       failedJobs.length === 0 &&
       awaited.every(isReady) &&
+      short.length === 0 &&
       !jobs.some(({ isWaiting }) => isWaiting)
     ) {
       if (problems.length > 0)
@@ -205,6 +207,7 @@ async function waitForPods(
       const notReady = awaited.filter((pod) => !isReady(pod));
       const late = [
         ...notReady.map((pod) => `${nameOf(pod)} (${describeState(pod)})`),
+        ...short,
         ...jobs.filter(({ isWaiting }) => isWaiting).map(({ name }) => `${name} (waits for its next pod)`),
       ];
       const why = notReady.slice(0, 1).map(({ metadata: { name = '', namespace = '' } = {} }) => {
@@ -230,6 +233,25 @@ interface JobState {
 async function readJobs(client: AgentClient): Promise<JobState[]> {
   const { kind, items = [] } = await client.get('/apis/batch/v1/jobs');
   return kind === 'JobList' ? items.map(toJob) : [];
+}
+
+/**
+ * Workloads that have fewer ready pods than they want, with how many: they may not have made them yet, as a StatefulSet
+ * makes one after the other.
+ */
+async function readShortWorkloads(client: AgentClient): Promise<string[]> {
+  const lists = ['statefulsets', 'deployments', 'replicasets'].map(async (plural) => {
+    const { kind = '', items = [] } = await client.get(`/apis/apps/v1/${plural}`);
+    return kind.toLowerCase() === `${plural.slice(0, -1)}list` ? items : [];
+  });
+  return (await Promise.all(lists)).flat().flatMap((item) => {
+    const { spec = {}, status = {} } = item as {
+      readonly spec?: { readonly replicas?: number };
+      readonly status?: { readonly readyReplicas?: number };
+    };
+    const [ready, wanted] = [status.readyReplicas ?? 0, spec.replicas ?? 1];
+    return ready < wanted ? [`${nameOf(item)} (${ready}/${wanted} pods are ready)`] : [];
+  });
 }
 
 function toJob(job: KubeObject): JobState {
