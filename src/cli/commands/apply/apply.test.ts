@@ -90,6 +90,49 @@ describe('podloop apply', () => {
     expect({ stdout, code }).toEqual({ stdout: `pod/web-n1 ${result}\n`, code: 0 });
   });
 
+  it('creates the Job of a CronJob now', async () => {
+    const jobs = '/apis/batch/v1/namespaces/default/jobs';
+    agent.on('GET /apis/batch/v1/namespaces/default/cronjobs/backup', () => ({
+      metadata: { name: 'backup' },
+      spec: {
+        schedule: '0 3 * * *',
+        jobTemplate: {
+          metadata: { labels: { app: 'backup' }, annotations: { why: 'disk' } },
+          spec: { backoffLimit: 1, template: {} },
+        },
+      },
+    }));
+    agent.on(`POST ${jobs}`, ({ body }, answer) => {
+      answer.setHeader('podloop-result', 'created');
+      return JSON.parse(body) as object;
+    });
+    expect((await podloop('create', 'job', 'try', '--from=cronjob/backup')).stdout).toBe(
+      'job.batch/try created\n',
+    );
+    expect(JSON.parse(agent.requests.at(-1)!.body)).toEqual({
+      ...{ apiVersion: 'batch/v1', kind: 'Job', spec: { backoffLimit: 1, template: {} } },
+      metadata: {
+        ...{ name: 'try', namespace: 'default', labels: { app: 'backup' } },
+        annotations: { why: 'disk', 'cronjob.kubernetes.io/instantiate': 'manual' },
+      },
+    });
+  });
+
+  it.each([
+    [
+      ['deployment', 'web'],
+      'only a Job can be created without -f: podloop create job NAME --from=cronjob/NAME',
+    ],
+    [['job', 'try'], 'only a Job can be created without -f: podloop create job NAME --from=cronjob/NAME'],
+    [
+      ['--from=cronjob/a'],
+      'only a Job can be created without -f: podloop create job NAME --from=cronjob/NAME',
+    ],
+    [['job', 'try', '--from=deploy/web'], '--from takes a CronJob, as in cronjob/NAME, not deploy/web'],
+  ])('refuses to create %j', async (args, words) => {
+    expect(await podloop('create', ...args)).toEqual({ code: 1, stdout: '', stderr: `error: ${words}\n` });
+  });
+
   it('has a name made by the agent for what is created, and not for what is applied', async () => {
     const stdin = WEB.replace('name: web', 'generateName: sum-');
     agent.on(`POST ${PODS_PATH}`, (_, answer) => {

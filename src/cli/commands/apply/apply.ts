@@ -7,7 +7,8 @@ import {
   withAgent,
 } from '../../shared/agent-session.js';
 import { ApiError } from '../../shared/api/api-status.js';
-import { pathOf, qualifiedName } from '../../shared/api/resource-type.js';
+import { readName } from '../../shared/api/object-selection.js';
+import { findResourceType, pathOf, qualifiedName } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure, failure } from '../../command-failure.js';
 import { DRY_RUN_WORDS, type DryRun, dryRunOption } from '../../shared/dry-run.js';
@@ -18,6 +19,8 @@ import { wrapNotes } from '../../help-layout.js';
 import { type KubeObject } from '#kube/columns/kube-object.js';
 
 interface ApplyFlags extends SessionFlags, FileFlags {
+  /** The CronJob whose Job is created at once. */
+  readonly from?: string;
   readonly dryRun: DryRun;
   readonly output?: 'name' | 'json' | 'yaml';
 }
@@ -45,7 +48,10 @@ Examples:
   podloop create -f web.yaml
 
   # Whether the agent would take it
-  podloop create -f pods/ --dry-run=server`;
+  podloop create -f pods/ --dry-run=server
+
+  # Run a CronJob now
+  podloop create job try --from=cronjob/backup`;
 
 /** `podloop apply`: hands manifests to a running agent. */
 export function applyCommand(host: CliHost): Command {
@@ -56,7 +62,9 @@ export function applyCommand(host: CliHost): Command {
 /** `podloop create`: the same for objects that are not there yet. */
 export function createCommand(host: CliHost): Command {
   const description = 'Create objects of a running agent from manifests; fails for those that are there.';
-  return buildCommand('create', { description, help: CREATE_HELP }, host);
+  return buildCommand('create', { description, help: CREATE_HELP }, host)
+    .argument('[job...]', 'With --from: "job" and its name')
+    .addOption(new Option('--from <cronjob>', 'Create the Job of a CronJob now, as in cronjob/backup'));
 }
 
 type Verb = 'apply' | 'create';
@@ -78,8 +86,9 @@ function buildCommand(
       new Option('-o, --output <format>', 'Print each object as name, json or yaml').argParser(parseOutput),
     )
     .addHelpText('after', wrapNotes(help))
-    .action(async (flags: ApplyFlags) => {
-      await withAgent(host, flags, (session) => apply(verb, flags, session, host));
+    .action(async () => {
+      const flags = command.opts<ApplyFlags>();
+      await withAgent(host, flags, (session) => apply(verb, command.args, flags, session, host));
     });
 }
 
@@ -91,17 +100,17 @@ function parseOutput(text: string): string {
   );
 }
 
-async function apply(verb: Verb, flags: ApplyFlags, session: AgentSession, host: CliHost): Promise<void> {
-  const { filename: paths, recursive } = flags;
-  const { signal, namespace, namespaceGiven } = session;
-  const places = { paths, recursive, namespace, namespaceGiven };
-  const items = await readManifestObjects({
-    ...places,
-    host,
-    signal,
-    verb,
-    generatesNames: verb === 'create',
-  });
+async function apply(
+  verb: Verb,
+  words: readonly string[],
+  flags: ApplyFlags,
+  session: AgentSession,
+  host: CliHost,
+): Promise<void> {
+  const items =
+    words.length > 0 || flags.from !== undefined
+      ? [await toJobOf(words, flags, session)]
+      : await readItems(verb, flags, session, host);
   if (items.length === 0) throw failure(`no objects passed to ${verb}`);
   const failures: ApiError[] = [];
   for (const item of items) {
@@ -114,6 +123,51 @@ async function apply(verb: Verb, flags: ApplyFlags, session: AgentSession, host:
     }
   }
   if (failures.length > 0) throw new CommandFailure(failures.flatMap(({ lines }) => lines));
+}
+
+async function readItems(
+  verb: Verb,
+  { filename: paths, recursive }: ApplyFlags,
+  { signal, namespace, namespaceGiven }: AgentSession,
+  host: CliHost,
+): Promise<ManifestItem[]> {
+  const places = { paths, recursive, namespace, namespaceGiven };
+  return readManifestObjects({ ...places, host, signal, verb, generatesNames: verb === 'create' });
+}
+
+const USAGE = 'only a Job can be created without -f: podloop create job NAME --from=cronjob/NAME';
+
+/** The Job that a CronJob would make now, as kubectl makes it. Throws a CommandFailure. */
+async function toJobOf(
+  [kind = '', name, ...others]: readonly string[],
+  { from = '', filename }: ApplyFlags,
+  { client, namespace }: AgentSession,
+): Promise<ManifestItem> {
+  const type = findResourceType('job');
+  const isJob = ['job', 'jobs', 'job.batch'].includes(kind);
+  if (!isJob || name === undefined || others.length > 0 || from === '' || filename.length > 0)
+    throw failure(USAGE);
+  const source = readName(from);
+  if (source.type.kind !== 'CronJob')
+    throw failure(`--from takes a CronJob, as in cronjob/NAME, not ${from}`);
+  const { spec } = (await client.get(pathOf(source.type, namespace, source.name))) as CronJobObject;
+  const { metadata = {}, spec: ofJob } = spec?.jobTemplate ?? {};
+  const annotations = { ...metadata.annotations, 'cronjob.kubernetes.io/instantiate': 'manual' };
+  const { labels } = metadata;
+  const object = {
+    ...{ apiVersion: 'batch/v1', kind: 'Job', spec: ofJob },
+    metadata: { name, namespace, annotations, ...(labels === undefined ? {} : { labels }) },
+  };
+  return { type, namespace, name, object, file: from };
+}
+
+interface CronJobObject extends KubeObject {
+  readonly spec?: {
+    readonly jobTemplate?: {
+      readonly metadata?: Pick<NonNullable<KubeObject['metadata']>, 'labels' | 'annotations'>;
+      readonly spec?: object;
+    };
+  };
 }
 
 interface Applied {
