@@ -88,7 +88,7 @@ describe.skipIf(process.getuid?.() !== 0)('a disk that gets full during a pull (
         const before = await left();
         for (let attempt = 0; attempt < 2; attempt++) {
           await expect(node.client.pullImage(image('large'))).rejects.toThrow(
-            /the disk is full|bytes are left on the disk/,
+            /the disk is full|MiB are left on the disk of images/,
           );
           await until(left, (now) => now.join() === before.join());
         }

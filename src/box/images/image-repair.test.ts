@@ -239,7 +239,7 @@ describe('an image of a registry that was pulled a moment before a loss of power
     await expect.poll(() => said('warn')).toEqual([expect.stringContaining('which is tried later')]);
     expect(store.find(image)).toBeDefined();
     const refusedNow = store.prepareRoot({ imageId: id, containerId: 'c', isolated: false, signal: NEVER });
-    await expect(refusedNow).rejects.toEqual(refused('bytes are left on the disk'));
+    await expect(refusedNow).rejects.toEqual(refused('MiB are left on the disk of images'));
     Object.assign(limits, UNPACK_LIMITS);
     await expect.poll(() => clock.nextTimerInMs).toBe(10_000);
     await clock.advance(10_000);

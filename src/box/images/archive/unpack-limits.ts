@@ -62,7 +62,7 @@ export class UnpackMeter {
     const { bavail, bsize, blocks } = await statfs(this.#folder);
     const reserve = Math.min(this.#limits.freeBytes, this.#limits.freeShare * blocks * bsize);
     if (bavail * bsize < reserve)
-      throw diskIsFull(`less than ${Math.round(reserve)} bytes are left on the disk`);
+      throw diskIsFull(`less than ${Math.ceil(reserve / 2 ** 20)}MiB are left on the disk of images`);
   }
 }
 
