@@ -49,8 +49,8 @@ export class ImageCleanup {
     const named = this.#findNamed();
     await chains.collect((chainId) => named.has(chainId) || this.#isClaimed(chainId));
     // A damaged record may still name its own.
-    const kept = records.all.filter(({ pulled }) => pulled).flatMap((record) => record.blobs ?? []);
-    const stored = new Set([kept, ...records.damaged.values()].flatMap((digests) => [...digests]));
+    const wanted = records.all.filter(({ pulled }) => pulled).flatMap((record) => record.blobs ?? []);
+    const stored = new Set([wanted, ...records.damaged.values()].flatMap((digests) => [...digests]));
     await blobs.collect((digest) => stored.has(digest));
     return forgotten;
   }

@@ -38,9 +38,9 @@ export class ImageFinder {
 
   /**
    * Looks. A layout that cannot be read hides no other: it is named in `searched`. Rejects with the signal's reason when
-   * that aborts; what was read by then is kept.
+   * that aborts; what was read by then stays.
    */
-  async look(signal: AbortSignal): Promise<ImageFolders> {
+  async find(signal: AbortSignal): Promise<ImageFolders> {
     const layouts: ImageLayout[] = [];
     const searched: string[] = [];
     const seen = new Map<string, KnownLayout>();

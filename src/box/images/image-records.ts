@@ -88,9 +88,9 @@ export class ImageRecords {
   async put(record: Omit<ImageRecord, 'revision'>): Promise<ImageRecord> {
     const written = await this.#write(record);
     for (const other of this.all) {
-      const kept = other.references.filter((reference) => !written.references.includes(reference));
-      if (other.id !== written.id && kept.length < other.references.length)
-        await this.#write({ ...other, references: kept });
+      const others = other.references.filter((reference) => !written.references.includes(reference));
+      if (other.id !== written.id && others.length < other.references.length)
+        await this.#write({ ...other, references: others });
     }
     return written;
   }

@@ -41,7 +41,7 @@ export class ImageSearch {
     signal: AbortSignal,
     platform: Platform = toPlatform(process.arch),
   ): Promise<ResolvedImage> {
-    const { layouts, searched } = await this.#finder.look(signal);
+    const { layouts, searched } = await this.#finder.find(signal);
     const passedOver: string[] = [];
     const failures: unknown[] = [];
     for (const layout of layouts) {

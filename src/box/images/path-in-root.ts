@@ -11,35 +11,35 @@ const O_PATH = 0o10000000;
  * Finds what a process whose `/` the root is would find at a path, and names it without opening it: the handle, which
  * the caller closes, is good for `stat` and as /proc/self/fd/N. Undefined when nothing is there.
  *
- * Each step is taken from what is already held, and never through a link: it cannot be led out of the root, not even
+ * Each step is taken from what is already opened, and never through a link: it cannot be led out of the root, not even
  * by somebody who changes the root meanwhile.
  */
 export async function openPathInRoot(root: string, path: string): Promise<FileHandle | undefined> {
   const left = splitPath(path).reverse();
-  const held = [await open(root, O_RDONLY | O_DIRECTORY)];
+  const opened = [await open(root, O_RDONLY | O_DIRECTORY)];
   let links = 0;
   try {
     for (let part = left.pop(); part !== undefined; part = left.pop()) {
       if (part === '..') {
-        if (held.length > 1) await held.pop()!.close();
+        if (opened.length > 1) await opened.pop()!.close();
         continue;
       }
-      const at = `/proc/self/fd/${held.at(-1)!.fd}/${part}`;
+      const at = `/proc/self/fd/${opened.at(-1)!.fd}/${part}`;
       const target = await readlink(at).catch(() => undefined);
       if (target === undefined) {
         const kind = left.length > 0 ? O_DIRECTORY : 0;
         const next = await open(at, O_PATH | O_NOFOLLOW | kind).catch(() => undefined);
         if (next === undefined) return undefined;
-        held.push(next);
+        opened.push(next);
         continue;
       }
       if (++links > MAX_LINKS) return undefined;
-      if (target.startsWith('/')) for (const each of held.splice(1)) await each.close();
+      if (target.startsWith('/')) for (const each of opened.splice(1)) await each.close();
       left.push(...splitPath(target).reverse());
     }
-    return held.pop();
+    return opened.pop();
   } finally {
-    for (const each of held) await each.close();
+    for (const each of opened) await each.close();
   }
 }
 

@@ -224,7 +224,7 @@ export class Repository {
       }
     }
     if (failures.length === 0) throw refused(`no host of ${this.#options.registry} may be asked for that`);
-    const words = [...new Set(failures.map(({ error }) => messageOf(error)))].join('; ');
+    const words = [...new Set(failures.map(withHost))].join('; ');
     const { error } = failures.at(-1)!;
     if (error instanceof RpcError) throw new RpcError(error.code, words, { cause: error });
     const isMissing = error instanceof StatusError && error.status === 404;
@@ -359,6 +359,12 @@ function checkLength(answer: RegistryAnswer, from: number, size: number, digest:
   const length = answer.header('content-length');
   if (length !== undefined && Number(length) !== size - from)
     throw wrong(`has ${from + Number(length)} bytes instead of ${size}`);
+}
+
+/** What a host said or did, with its name: what is wrong may be a mirror's. */
+function withHost({ host, error }: { readonly host: RegistryHost; readonly error: unknown }): string {
+  const [name, said] = [hostOf(host), messageOf(error)];
+  return said.includes(name) ? said : `${name}: ${said}`;
 }
 
 function hostOf({ base }: RegistryHost): string {
