@@ -110,7 +110,7 @@ describe('workloads of a folder', () => {
     const { stdout } = await podloop('describe', 'job', 'sum');
     expect(stdout).toMatch(/SuccessfulCreate/);
     expect(stdout).toMatch(/Completed/);
-    expect((await podloop('volumes')).stdout).toMatch(/data-db-0 .* 1Mi +db-0/);
+    expect((await podloop('volumes')).stdout).toMatch(/data-db-0 .* 1Mi +(?:yes|no) +db-0/);
   });
 
   it(
