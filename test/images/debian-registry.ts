@@ -15,6 +15,14 @@ const MANIFEST = 'application/vnd.oci.image.manifest.v1+json';
 const CONFIG = 'application/vnd.oci.image.config.v1+json';
 const LAYER = 'application/vnd.oci.image.layer.v1.tar+gzip';
 
+/** The program of Debian's docker-registry, unpacked into the cache unless it is there. */
+export async function unpackDebianRegistry(cache: string): Promise<string> {
+  const unpacked = join(cache, 'docker-registry');
+  const program = join(unpacked, 'usr/bin/docker-registry');
+  await access(program).catch(async () => unpackDebianPackage('docker-registry', unpacked));
+  return program;
+}
+
 /** Debian's docker-registry, unpacked and not installed, on a port of loopback. */
 export class DebianRegistry implements AsyncDisposable {
   readonly host: string;
@@ -27,9 +35,7 @@ export class DebianRegistry implements AsyncDisposable {
 
   /** `folder`: for what it stores; `cache`: for its program. */
   static async start(folder: string, cache: string): Promise<DebianRegistry> {
-    const unpacked = join(cache, 'docker-registry');
-    const program = join(unpacked, 'usr/bin/docker-registry');
-    await access(program).catch(async () => unpackDebianPackage('docker-registry', unpacked));
+    const program = await unpackDebianRegistry(cache);
     const host = `127.0.0.1:${await findFreePort()}`;
     await mkdir(folder, { recursive: true });
     const config = join(folder, 'config.yml');

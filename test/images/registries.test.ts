@@ -21,8 +21,8 @@ import { OciLayout } from '#support/fakes/oci-layout.js';
 import { EmbeddedRuntime } from '../../src/box/index.js';
 import { type CertificatePair, makeCertificate } from '../../src/node/api/tls/make-certificate.js';
 import { CriClient } from '../../src/watch/cri/index.js';
-import { unpackDebianPackage } from '../critest/debian-package.js';
 import { findImagesCache } from './debian-images.js';
+import { unpackDebianRegistry } from './debian-registry.js';
 
 const run = promisify(execFile);
 const CACHE = findImagesCache(process.env);
@@ -36,12 +36,7 @@ const MISSING = ['skopeo', 'dpkg-deb'].filter((program) => !isThere(program));
 
 /** The programs, each unpacked or built into the cache. */
 const REGISTRIES: Readonly<Record<string, () => Promise<string>>> = {
-  'docker-registry of Debian': async () => {
-    const unpacked = join(CACHE, 'docker-registry');
-    const program = join(unpacked, 'usr/bin/docker-registry');
-    await access(program).catch(async () => unpackDebianPackage('docker-registry', unpacked));
-    return program;
-  },
+  'docker-registry of Debian': async () => unpackDebianRegistry(CACHE),
   'distribution v3': async () => {
     const program = join(CACHE, 'distribution-v3');
     const build = ['build', '-C', join(import.meta.dirname, 'distribution'), '-mod=readonly'];
