@@ -15,7 +15,9 @@ try {
   for await (const event of events) {
     if (event.type !== 'ContainerDied' || event.kind !== 'container') continue;
     const { pod, containerName, exitCode, reason } = event;
-    console.log(`${pod.namespace}/${pod.name}: ${containerName} ended with ${exitCode} (${reason})`);
+    console.log(
+      `${pod.namespace}/${pod.name}: ${containerName} ended with ${exitCode} (${reason})`,
+    );
   }
   await running;
 } finally {

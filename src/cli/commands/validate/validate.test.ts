@@ -172,35 +172,6 @@ describe('podloop validate', () => {
     ]);
   });
 
-  it('says of claims where their size is enforced, and takes them', async () => {
-    const claim = (name: string): string =>
-      `metadata: { name: ${name} }\nspec: { accessModes: [ReadWriteOnce], resources: { requests: { storage: 1Gi } } }\n`;
-    await write('claim.yaml', `apiVersion: v1\nkind: PersistentVolumeClaim\n${claim('data')}`);
-    const set = {
-      ...{ apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: 'db' } },
-      spec: {
-        ...{ serviceName: 'db', selector: { matchLabels: { a: 'b' } } },
-        template: { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'a', image: 'b' }] } },
-        volumeClaimTemplates: [
-          {
-            metadata: { name: 'files' },
-            spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
-          },
-        ],
-      },
-    };
-    await write('set.json', JSON.stringify(set, undefined, 1));
-    const { code, stderr } = await validate([folder]);
-    expect(code).toBe(0);
-    const words =
-      'is a folder of this node: its size is enforced only where the file system has project quotas';
-    expect(stderr.split('\n').map((line) => line.replace(/:\d+:\d+:/, ':'))).toEqual([
-      `warning: DIR/claim.yaml: spec.resources.requests[storage]: the PersistentVolumeClaim "data" ${words}`,
-      `warning: DIR/set.json: spec.volumeClaimTemplates[0].spec.resources.requests[storage]: the claim "files" ${words}`,
-      '',
-    ]);
-  });
-
   it('names objects, and warns of what pods refer to and none of the files has', async () => {
     const env = [
       '{ name: A, valueFrom: { configMapKeyRef: { name: settings, key: a } } }',

@@ -166,10 +166,6 @@ const NOTES: Partial<Record<WrittenObject['kind'], string>> = {
   ServiceAccount: 'accepted without effect: no API server issues tokens for it',
 };
 
-const LIMITED =
-  'is a folder of this node: its size is enforced only where the file system has project quotas';
-const SIZE: FieldPath = ['spec', 'resources', 'requests', { key: 'storage' }];
-
 function findObjectNotes({ object, place, placeOf }: ManifestObject): ManifestProblem[] {
   const note = (about: string, path: FieldPath = []): ManifestProblem => ({
     ...(path.length === 0 ? place : placeOf(path)),
@@ -178,16 +174,6 @@ function findObjectNotes({ object, place, placeOf }: ManifestObject): ManifestPr
   const name = `the ${object.kind} ${formatValue(object.metadata.name)}`;
   if (object.kind === 'Service')
     return findServiceNotes(object).map(([path, why]) => note(`${name} ${why}`, path));
-  if (object.kind === 'PersistentVolumeClaim') return [note(`${name} ${LIMITED}`, [...SIZE])];
-  if (object.kind === 'StatefulSet')
-    return (object.spec.volumeClaimTemplates ?? []).map(({ metadata }, index) =>
-      note(`the claim ${formatValue(metadata.name)} ${LIMITED}`, [
-        'spec',
-        'volumeClaimTemplates',
-        index,
-        ...SIZE,
-      ]),
-    );
   const message = NOTES[object.kind];
   return message === undefined ? [] : [note(`${name} is ${message}`)];
 }
