@@ -32,8 +32,8 @@ export interface RegistryPull {
 
 /** Indexes within indexes deeper than that are nobody's. */
 const MAX_DEPTH = 4;
-/** How many layers of an image are fetched beside one another. */
-const LAYERS_AT_ONCE = 4;
+/** How many layers of an image are fetched beside one another, as with containerd: more keep the first one from being unpacked. */
+const LAYERS_AT_ONCE = 3;
 
 /**
  * Finds an image in a registry, and in it what suits the platform; its documents are fetched then, and its layers when

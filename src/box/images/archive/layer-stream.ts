@@ -38,9 +38,9 @@ const OTHERS: readonly (readonly [Buffer, string])[] = [
   [Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]), 'xz'],
 ];
 const MAGIC_BYTES = 512;
-const PIECE = 256 * 1024;
+const PIECE = 1024 * 1024;
 /** Goes on in a thread while what came of it is written. */
-const GUNZIP = { chunkSize: PIECE, readableHighWaterMark: 4 * PIECE };
+const GUNZIP = { chunkSize: PIECE, readableHighWaterMark: 2 * PIECE };
 
 /**
  * The entries of a layer. What is stored and what comes out of it are both held against their digests: after the last
