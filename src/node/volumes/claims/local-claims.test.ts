@@ -90,6 +90,14 @@ describe('a claim without a control plane', () => {
     await expect.poll(() => sizes.lift.mock.calls.length).toBe(1);
   });
 
+  it('says of a size that was not tried to enforce yet that it is not', async () => {
+    await (await open()).declare(CLAIM, specOf('1Gi'));
+    const later = await open();
+    expect(later.whyNotEnforced(CLAIM)).toContain('no pod has needed it');
+    await claimed(later);
+    expect(later.whyNotEnforced(CLAIM)).toBeUndefined();
+  });
+
   it('says why its size is not enforced, and tries that again with the next pod', async () => {
     const claims = await open();
     refusal = 'setquota is missing: install quota';

@@ -67,6 +67,7 @@ const FOLDER_MODE = 0o700;
 const VOLUME_MODE = 0o777;
 const DEFAULT_MODES = ['ReadWriteOnce'];
 const MAX_STEM_LENGTH = 200;
+const NOT_TRIED = 'no pod has needed it since the agent has started';
 /** A folder that is being removed; no claim begins with a dot. */
 const REMOVED = '.removed-';
 
@@ -118,7 +119,10 @@ export class LocalClaims implements VolumeClaimSource {
 
   /** Why the size that a claim asks for is not enforced; undefined where it is, or none was asked for. */
   whyNotEnforced(claim: ClaimName): string | undefined {
-    return this.#sizes.get(keyOf(claim))?.whyNot;
+    const key = keyOf(claim);
+    const tried = this.#sizes.get(key);
+    if (tried !== undefined) return tried.whyNot;
+    return this.#byKey.get(key)?.request === undefined ? undefined : NOT_TRIED;
   }
 
   /** The folder of a claim. */
@@ -159,7 +163,7 @@ export class LocalClaims implements VolumeClaimSource {
       this.#byKey.delete(key);
       this.#sizes.delete(key);
       if (isForGood) this.#declared.delete(key);
-      this.#discard(aside, known.uid);
+      this.#discard(aside);
       return 'removed';
     });
   }
@@ -202,8 +206,9 @@ export class LocalClaims implements VolumeClaimSource {
       logger.info('The size of a volume is not enforced', { claim, err: whyNot });
   }
 
-  #discard(folder: string, uid = basename(folder).slice(REMOVED.length)): void {
+  #discard(folder: string): void {
     const { sizes, logger } = this.#options;
+    const uid = basename(folder).slice(REMOVED.length);
     removeTree(folder)
       .then(() => sizes.lift(dirname(folder), uid))
       .catch((error: unknown) => {
