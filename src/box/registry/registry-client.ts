@@ -25,6 +25,7 @@ import { type Clock } from '#base/time/clock.js';
 import { DigestCheck, isDigest, sha256Of } from '../images/archive/digest.js';
 import { type Descriptor, DOCUMENT_TYPES, MAX_DOCUMENT_BYTES } from '../images/archive/oci-documents.js';
 import { type PartialBlob } from '../images/blob-store.js';
+import { isFull } from '../images/archive/unpack-limits.js';
 import { refused, RpcError } from '../rpc-error.js';
 import { DockerLogins, type Login } from './docker-logins.js';
 import { findRegistryHosts, type HostCapability, type RegistryHost } from './registry-hosts.js';
@@ -192,7 +193,7 @@ export class Repository {
       await blob.finish();
     } catch (error) {
       // What came before may be another host's lie.
-      if (from === 0) throw error;
+      if (from === 0 || isFull(error)) throw error;
       throw new ConnectionError(messageOf(error));
     }
   }
