@@ -16,9 +16,9 @@ import { BLOCK } from '#base/wire/tar/tar-header.js';
 import { encodeHeader, EntryKind, padding } from '#base/wire/tar/tar-writer.js';
 import { invalidArgument, refused, RpcError } from '../rpc-error.js';
 import { DigestCheck } from './archive/digest.js';
-import { type FileRegion, readRegion, readText } from './archive/file-region.js';
+import { readText } from './archive/file-region.js';
 import { type ImageLayout, readDocument, readLayout } from './archive/image-layout.js';
-import { decompressed, type Layer } from './archive/layer-stream.js';
+import { decompressed, layerAt, type Layer } from './archive/layer-stream.js';
 import { tarFiles } from './archive/layout-files.js';
 import {
   type Descriptor,
@@ -159,15 +159,11 @@ function fromStore<L extends Pick<Layer, 'descriptor'>>(
   blobs: BlobStore,
 ): L & Pick<Layer, 'read' | 'locate'> {
   const { digest } = layer.descriptor;
-  const locate = (): Promise<FileRegion> => {
+  return layerAt(layer, () => {
     const region = blobs.find(digest);
     if (region === undefined) return Promise.reject(refused(`the layer ${digest} is gone`));
     return Promise.resolve(region);
-  };
-  const read = async function* (): AsyncGenerator<Buffer> {
-    yield* readRegion(await locate());
-  };
-  return { ...layer, read, locate };
+  });
 }
 
 /** An image that is to be written into an archive. */

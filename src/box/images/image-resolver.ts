@@ -1,8 +1,8 @@
 import { status } from '@grpc/grpc-js';
 import { refused, RpcError } from '../rpc-error.js';
-import { checkDocument, type FileRegion, readRegion } from './archive/file-region.js';
+import { checkDocument, type FileRegion } from './archive/file-region.js';
 import { readDocument, type ImageLayout } from './archive/image-layout.js';
-import { type Layer } from './archive/layer-stream.js';
+import { layerAt, type Layer } from './archive/layer-stream.js';
 import {
   isIndex,
   isManifest,
@@ -217,12 +217,9 @@ async function toResolved(
     configText: text,
     config,
     manifest: { descriptor, text: await readDocument(layout, descriptor) },
-    layers: layers.map((layer, at) => ({
-      descriptor: layer,
-      diffId: config.diffIds[at]!,
-      read: () => readLayerBytes(layout, layer),
-      locate: () => locateLayer(layout, layer),
-    })),
+    layers: layers.map((layer, at) =>
+      layerAt({ descriptor: layer, diffId: config.diffIds[at]! }, () => locateLayer(layout, layer)),
+    ),
     size,
     blobs: [],
   };
@@ -235,10 +232,6 @@ async function readConfig(
   const text = await readDocument(layout, manifest.config);
   checkDocument(text, manifest.config, 'the config');
   return { text, config: parseConfig(text, `the config ${manifest.config.digest}`) };
-}
-
-async function* readLayerBytes(layout: ImageLayout, layer: Descriptor): AsyncGenerator<Buffer> {
-  yield* readRegion(await locateLayer(layout, layer));
 }
 
 async function locateLayer(layout: ImageLayout, { digest }: Descriptor): Promise<FileRegion> {

@@ -2,7 +2,7 @@ import { status } from '@grpc/grpc-js';
 import { forEachAtOnce } from '#base/async/for-each-at-once.js';
 import { linkAbort } from '#base/async/linked-abort.js';
 import { refused, RpcError, unimplemented } from '../rpc-error.js';
-import { checkDocument, type FileRegion, readRegion, readText } from '../images/archive/file-region.js';
+import { checkDocument, type FileRegion, readText } from '../images/archive/file-region.js';
 import {
   type Descriptor,
   type ImageConfigDocument,
@@ -14,6 +14,7 @@ import {
   parseManifest,
   type Platform,
 } from '../images/archive/oci-documents.js';
+import { layerAt } from '../images/archive/layer-stream.js';
 import { type BlobLease, type BlobStore } from '../images/blob-store.js';
 import { type ImageReference, toReferenceText } from '../images/image-reference.js';
 import { type ResolvedImage } from '../images/image-resolver.js';
@@ -61,12 +62,9 @@ export async function resolveFromRegistry(
     configText,
     config,
     manifest: document,
-    layers: layers.map((layer, at) => ({
-      descriptor: layer,
-      diffId: config.diffIds[at]!,
-      read: (stop) => downloads.read(layer, stop),
-      locate: (stop) => downloads.locate(layer, stop),
-    })),
+    layers: layers.map((layer, at) =>
+      layerAt({ descriptor: layer, diffId: config.diffIds[at]! }, (stop) => downloads.locate(layer, stop)),
+    ),
     size: parts.reduce((total, each) => total + each.size, 0),
     blobs: [...new Set([target.descriptor, ...parts].map((each) => each.digest))],
   };
@@ -194,12 +192,7 @@ class LayerDownloads {
     this.#pull = pull;
   }
 
-  /** The bytes of a layer, once all of it is there. */
-  async *read(layer: Descriptor, signal: AbortSignal): AsyncGenerator<Buffer> {
-    yield* readRegion(await this.locate(layer, signal));
-  }
-
-  /** Where they are. */
+  /** Where the bytes of a layer are, once all of it is there. */
   async locate({ digest }: Descriptor, signal: AbortSignal): Promise<FileRegion> {
     this.#downloads ??= this.#start(signal);
     await this.#downloads.get(digest);

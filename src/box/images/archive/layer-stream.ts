@@ -5,7 +5,7 @@ import { systemCodeOf } from '#base/errors/system-code.js';
 import { unimplemented, refused } from '../../rpc-error.js';
 import { StreamSource } from '#base/wire/tar/byte-source.js';
 import { DigestCheck } from './digest.js';
-import { type FileRegion } from './file-region.js';
+import { type FileRegion, readRegion } from './file-region.js';
 import { type Descriptor } from './oci-documents.js';
 import { type TarEntry } from '#base/wire/tar/tar-entry.js';
 import { readTar } from '#base/wire/tar/tar-reader.js';
@@ -28,6 +28,17 @@ export interface Layer {
   readonly read: (signal: AbortSignal) => AsyncIterable<Buffer>;
   /** Where these bytes are, once they are there; throws as `read` does. */
   readonly locate?: (signal: AbortSignal) => Promise<FileRegion>;
+}
+
+/** A layer that is read from where it lies. */
+export function layerAt<L extends Pick<Layer, 'descriptor'>>(
+  layer: L,
+  locate: NonNullable<Layer['locate']>,
+): L & Pick<Layer, 'read' | 'locate'> {
+  const read = async function* (signal: AbortSignal): AsyncGenerator<Buffer> {
+    yield* readRegion(await locate(signal));
+  };
+  return { ...layer, read, locate };
 }
 
 const GZIP = Buffer.from([0x1f, 0x8b]);

@@ -28,7 +28,8 @@ export type UnpackOrder = { readonly layer: FileRegion } | 'abort';
 
 /** A message from the thread. */
 export type UnpackNews =
-  | 'need'
+  /** Where the layer with this index is has to be known: it is read, perhaps once more. */
+  | { readonly need: number }
   | { readonly digest: string; readonly bytes: number }
   | { readonly unpacked: Unpacked }
   | { readonly failure: UnpackFailure };

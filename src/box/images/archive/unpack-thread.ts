@@ -54,11 +54,10 @@ function follow(
   onRead: (digest: string, bytes: number) => void,
   signal: AbortSignal,
 ): Promise<Unpacked> {
-  const wanted = layers[Symbol.iterator]();
   let lost: { readonly error: unknown } | undefined;
-  const giveLayer = async (): Promise<void> => {
+  const giveLayer = async (index: number): Promise<void> => {
     try {
-      const layer = await wanted.next().value!.locate!(signal);
+      const layer = await layers[index]!.locate!(signal);
       worker.postMessage({ layer } satisfies UnpackOrder);
     } catch (error) {
       lost = { error };
@@ -67,7 +66,7 @@ function follow(
   };
   return new Promise((resolve, reject) => {
     worker.on('message', (news: UnpackNews) => {
-      if (news === 'need') void giveLayer();
+      if ('need' in news) void giveLayer(news.need);
       else if ('digest' in news) onRead(news.digest, news.bytes);
       else if ('unpacked' in news) resolve(news.unpacked);
       else reject(lost === undefined ? toError(news.failure) : (lost.error as Error));

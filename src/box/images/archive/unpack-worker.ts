@@ -2,14 +2,15 @@
  * The thread in which an image is unpacked: see `unpack-thread.ts`.
  *
  * In: {@link UnpackTask} as its data; then an answer to each `need`, which is where that layer is, or an abort. Out:
- * {@link UnpackNews}, the last of which says how it ended.
+ * {@link UnpackNews}; the last message says how it ended.
  *
  * @module
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf } from '#base/errors/errors.js';
 import { RpcError } from '../../rpc-error.js';
-import { type FileRegion, readRegion } from './file-region.js';
+import { type FileRegion } from './file-region.js';
+import { layerAt } from './layer-stream.js';
 import { unpackLayers, type UnpackNews, type UnpackOrder, type UnpackTask } from './unpack-layers.js';
 import { isFull } from './unpack-limits.js';
 
@@ -22,22 +23,17 @@ parentPort?.on('message', (order: UnpackOrder) => {
   else takeLayer?.(order.layer);
 });
 
-/** One after another, as they are unpacked. */
-function needLayer(signal: AbortSignal): Promise<FileRegion> {
+/** Asks where a layer is; for one at a time. */
+function needLayer(index: number, signal: AbortSignal): Promise<FileRegion> {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
     takeLayer = resolve;
-    say('need');
+    say({ need: index });
   });
 }
 
 const { place, layers } = workerData as UnpackTask;
-const readable = layers.map((layer) => ({
-  ...layer,
-  read: async function* (signal: AbortSignal) {
-    yield* readRegion(await needLayer(signal));
-  },
-}));
+const readable = layers.map((layer, index) => layerAt(layer, (signal) => needLayer(index, signal)));
 const onRead = (digest: string, bytes: number): void => say({ digest, bytes });
 await unpackLayers(place, readable, onRead, stop.signal).then(
   (unpacked) => say({ unpacked }),
