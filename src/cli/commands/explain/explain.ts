@@ -96,7 +96,8 @@ const MAKER = /^(?:Deployment|ReplicaSet|ReplicationController|StatefulSet|Daemo
 
 /** What the fields are for that are needed most; by type and name. */
 const MEANINGS: Readonly<Record<string, string>> = {
-  'ClaimResources.requests': 'How large the volume is to be (storage); it is shown and not enforced.',
+  'ClaimResources.requests':
+    'How large the volume is to be (storage); enforced where the file system has project quotas.',
   'ClaimSpec.accessModes': 'Who may mount it at a time; on one node all may.',
   'ClaimSpec.resources': 'How large the volume is to be.',
   'ClaimTemplate.spec': 'What volume each pod gets.',
