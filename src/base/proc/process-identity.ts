@@ -35,6 +35,11 @@ export function findProcess(pid: number): ProcessStat | undefined {
   }
 }
 
+/** Whether a process is stopped by a signal or a debugger. */
+export function isStopped({ state }: Pick<ProcessStat, 'state'>): boolean {
+  return state === 'T' || state === 't';
+}
+
 /** Whether exactly this process still runs. A zombie does not. */
 export function isAlive(identity: ProcessIdentity): boolean {
   const process = findProcess(identity.pid);

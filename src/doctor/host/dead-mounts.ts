@@ -7,7 +7,7 @@ import { groupBy } from '../group-by.js';
 import { type DeadMount, MAX_NAMED, type MountServer } from './host-facts.js';
 import { findMountUsers } from './mount-users.js';
 import { type ProcessOwners } from './process-owners.js';
-import { isStopped } from './process-state.js';
+import { isStopped } from '#base/proc/process-identity.js';
 
 /** File systems that a server elsewhere, or a process of this machine, answers for. */
 const SERVED =

@@ -1,7 +1,8 @@
 import { type HostFiles } from '../facts/host-files.js';
 import { listPids, readProcessesOf, type SeenProcess } from '../facts/process-table.js';
 import { parseOciCommand } from './oci-calls.js';
-import { ageOf, isStopped, readUptimeMs } from './process-state.js';
+import { isStopped } from '#base/proc/process-identity.js';
+import { ageOf, readUptimeMs } from './process-state.js';
 
 /** What a glance at the shims shows. */
 export interface ShimGlance {

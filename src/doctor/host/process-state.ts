@@ -23,11 +23,6 @@ export async function readState(
   return { state, waitsIn: wchan === '0' ? '' : wchan };
 }
 
-/** Whether a process is stopped by a signal or a debugger. */
-export function isStopped({ state }: Pick<ProcessState, 'state'>): boolean {
-  return state === 'T' || state === 't';
-}
-
 /**
  * The folder of the frozen cgroup that a process is in, or of the one above that with which it is frozen; undefined when it is in
  * none. What the process sleeps in does not show it: on cgroup v1 a task that slept when it was frozen goes on sleeping there.

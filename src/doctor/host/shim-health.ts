@@ -6,14 +6,8 @@ import { type SeenProcess } from '../facts/process-table.js';
 import { groupBy } from '../group-by.js';
 import { askShim, findBundle, type ShimAnswer } from './ask-shim.js';
 import { type ContainerOwner, type IllShim, MAX_NAMED } from './host-facts.js';
-import {
-  ageOf,
-  findFrozenCgroup,
-  findPodUidOf,
-  isInContainer,
-  isStopped,
-  readState,
-} from './process-state.js';
+import { isStopped } from '#base/proc/process-identity.js';
+import { ageOf, findFrozenCgroup, findPodUidOf, isInContainer, readState } from './process-state.js';
 import { parseBundle, parseSandboxId, readBundle } from './read-bundle.js';
 
 /** Shims that are asked at once, and after how long one that does not answer gives its place to another one. */

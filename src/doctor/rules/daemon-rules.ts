@@ -1,7 +1,7 @@
 import { type FindingCode } from '../finding-codes.js';
 import { type Finding } from '../finding.js';
 import { type Daemon, type DaemonFacts, type Spent } from '../host/host-facts.js';
-import { isStopped } from '../host/process-state.js';
+import { isStopped } from '#base/proc/process-identity.js';
 import { valueOf } from '../looked.js';
 import { unitOf } from '../units.js';
 import { LIMITS } from './limits.js';

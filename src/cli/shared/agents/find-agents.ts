@@ -2,6 +2,7 @@ import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from '
 import { realpath } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { SOCKET_NAME } from '#node';
+import { findProcess, isStopped } from '#base/proc/process-identity.js';
 import { type KubeObject, type PodObject } from '#kube/columns/kube-object.js';
 import { type CliHost } from '../../cli-host.js';
 import { AgentClient } from '../api/agent-client.js';
@@ -106,21 +107,12 @@ export function isTrustedSocket(path: string): boolean {
 /** Words about an agent that runs and does not answer: what it may be up to, and what can be done. */
 export function describeSilent(what: string, pid: number | undefined): string {
   const end = pid === undefined ? 'end its process' : `kill ${pid}`;
+  const found = pid === undefined ? undefined : findProcess(pid);
   const why =
-    pid !== undefined && isStopped(pid)
+    found !== undefined && isStopped(found)
       ? `it is stopped by a signal, and goes on after: kill -CONT ${pid}`
       : 'it may be busy, starting or ending. Try again';
   return `${what}: ${why}; to end it without its pods: ${end}, and "podloop down FOLDER" ends those`;
-}
-
-/** Whether a signal keeps a process from running. */
-function isStopped(pid: number): boolean {
-  try {
-    // Behind the name, which may have any characters.
-    return /.*\) [tT] /s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return false;
-  }
 }
 
 /** What the agent of a socket says about itself. Rejects with an Error that says why there is nothing. */
