@@ -43,3 +43,9 @@ const RANKS: Readonly<Record<Severity, number>> = { critical: 0, warning: 1, inf
 export function sortFindings(findings: readonly Finding[]): Finding[] {
   return [...findings].sort((a, b) => RANKS[a.severity] - RANKS[b.severity]);
 }
+
+/** The pods of what a finding is about, the first one by itself; nothing where none is known. */
+export function podsOf(items: readonly { readonly pod?: PodRef }[]): Pick<Finding, 'pod' | 'pods'> {
+  const pods = items.flatMap(({ pod }) => pod ?? []);
+  return pods[0] === undefined ? {} : { pod: pods[0], pods };
+}

@@ -1,5 +1,5 @@
 import { formatPod, type PodRef } from '#kube/pod/pod-ref.js';
-import { type Finding } from '../finding.js';
+import { type Finding, podsOf } from '../finding.js';
 import { type ContainerOwner, type NamedProcess } from '../host/host-facts.js';
 import { valueOf } from '../looked.js';
 import { type MachineFacts, type NamedShim, type ProcessFacts } from '../facts/machine-facts.js';
@@ -133,11 +133,6 @@ function ofPod({ pod }: NamedShim): string {
 
 function describeShim(shim: NamedShim): string {
   return `pid ${shim.pid} ${shim.command}${ofPod(shim)}`;
-}
-
-function podsOf(items: readonly { readonly pod?: PodRef }[]): Pick<Finding, 'pod' | 'pods'> {
-  const pods = items.flatMap(({ pod }) => pod ?? []);
-  return pods[0] === undefined ? {} : { pod: pods[0], pods };
 }
 
 function judgeShims(machine: MachineFacts): Finding[] {

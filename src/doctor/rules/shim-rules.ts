@@ -1,6 +1,6 @@
 import { formatPod } from '#kube/pod/pod-ref.js';
 import { type FindingCode } from '../finding-codes.js';
-import { type Finding } from '../finding.js';
+import { type Finding, podsOf } from '../finding.js';
 import {
   type ContainerOwner,
   type IllShim,
@@ -136,11 +136,6 @@ function toIllShims(alike: readonly IllShim[], count: number): Finding {
     ids: alike.map((shim) => `pid ${shim.pid}: sandbox ${shim.sandboxId}`),
     remedy: remedies[illness],
   };
-}
-
-function podsOf(owners: readonly ContainerOwner[]): Pick<Finding, 'pod' | 'pods'> {
-  const pods = owners.flatMap(({ pod }) => pod ?? []);
-  return pods[0] === undefined ? {} : { pod: pods[0], pods };
 }
 
 function describeHelper(helper: IllShim['helpers'][number]): string {
