@@ -55,7 +55,7 @@ export const FINDING_CODES = {
   CpuThrottled: 'The cgroup of the runtime or the kubelet uses up its share of CPU time again and again.',
   UnitFails:
     'systemd cannot get the runtime, the kubelet or podloop to stay up: their unit has failed, or is started again and again.',
-  SystemdHangs: 'systemd does not answer.',
+  SystemdHangs: 'systemd, or the message bus over which runc asks it, does not answer.',
   TasksBlocked: 'Tasks hang in the kernel, mostly on a disk or a network file system.',
   KernelLockup: 'A CPU, or the kernel on it, did not go on for many seconds.',
   KernelTasksHung: 'The kernel’s log has tasks that hung in it of late.',

@@ -104,6 +104,14 @@ export interface DaemonFacts {
   readonly kubelet?: Daemon;
   /** Where a kubelet is installed on this machine, whether it runs or not: the file that shows it. */
   readonly kubeletConfigured?: string;
+  /** Of systemd as the machine's first process and the system's message bus, those that are stopped or frozen. */
+  readonly stoppedInit?: readonly StoppedProcess[];
+}
+
+/** A process that runs no more until somebody lets it go on. */
+export interface StoppedProcess extends NamedProcess, ProcessState {
+  /** Where it is frozen: the folder of its cgroup. */
+  readonly frozenCgroup?: string;
 }
 
 /** How systemd sees a unit: the values are those of its properties. */

@@ -91,6 +91,35 @@ describe('the daemons of a node', () => {
     expect(kubeletConfigured).toBeUndefined();
   });
 
+  it('include systemd and the message bus of the system where these are stopped or frozen', async () => {
+    const addProcess = async (pid: number, command: string, state: string, cgroup: string): Promise<void> => {
+      await write(
+        `proc/${pid}/stat`,
+        `${pid} (${command}) ${state} 1 1 1 0 -1 0 0 0 0 0 1 2 3 4 20 0 9 0 1 9 9\n`,
+      );
+      await write(`proc/${pid}/cgroup`, cgroup);
+    };
+    await addProcess(1, 'systemd', 'S', '0::/init.scope\n');
+    await addProcess(61, 'dbus-daemon', 'T', '0::/system.slice/dbus.service\n');
+    // That of a user, and one that runs.
+    await addProcess(
+      62,
+      'dbus-daemon',
+      'T',
+      '0::/user.slice/user-1000.slice/user@1000.service/session.slice/dbus.service\n',
+    );
+    await addProcess(63, 'dbus-broker', 'S', '0::/system.slice/dbus-broker.service\n');
+    await write('sys/fs/cgroup/init.scope/cgroup.events', 'populated 1\nfrozen 1\n');
+    await write('sys/fs/cgroup/init.scope/cgroup.freeze', '1\n');
+    expect((await read()).stoppedInit).toEqual([
+      ...[{ pid: 1, command: 'systemd', state: 'S', waitsIn: '', frozenCgroup: '/sys/fs/cgroup/init.scope' }],
+      { pid: 61, command: 'dbus-daemon', state: 'T', waitsIn: '' },
+    ]);
+    await write('sys/fs/cgroup/init.scope/cgroup.events', 'populated 1\nfrozen 0\n');
+    await addProcess(61, 'dbus-daemon', 'S', '0::/system.slice/dbus.service\n');
+    expect((await read()).stoppedInit).toBeUndefined();
+  });
+
   it.each([
     [
       'v2',

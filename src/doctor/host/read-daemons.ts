@@ -1,16 +1,26 @@
 import { dirname } from 'node:path';
 import { findSocketInode, findTcpListeners, parseUnixSockets } from '#base/proc/net-tables.js';
+import { isStopped } from '#base/proc/process-identity.js';
 import { findSoftLimit } from '#base/proc/proc-text.js';
 import { assertAllowed, type HostFiles } from '../facts/host-files.js';
 import { type SeenProcess } from '../facts/process-table.js';
 import { findUnit } from '../units.js';
-import { type Daemon, type DaemonFacts, type Spent, type SpentOfCgroup } from './host-facts.js';
+import {
+  type Daemon,
+  type DaemonFacts,
+  type Spent,
+  type SpentOfCgroup,
+  type StoppedProcess,
+} from './host-facts.js';
 import { ageOf, findCgroup, findFrozenCgroup, readState, readUptimeMs } from './process-state.js';
 
 /** Programs that serve CRI. */
 const RUNTIMES = /^(containerd$|crio$|cri-dockerd$|dockerd$)/;
 /** The kubelet itself, and programs that have one inside: of microk8s and k3s. */
 const KUBELETS = /^(kubelet|kubelite|k3s|k3s-server|k3s-agent)$/;
+/** The system's message bus, through which runc asks systemd. Each user has another one, outside of this slice. */
+const BUSES = /^(dbus-daemon|dbus-broker)$/;
+const SYSTEM_BUS = /\/system\.slice\/dbus/;
 /** Where cgroups are mounted. */
 const CGROUPS = '/sys/fs/cgroup';
 /** Where the packages of Kubernetes and kubeadm put what a kubelet starts with. */
@@ -44,6 +54,7 @@ export async function readDaemons(
     kubeletPort === undefined
       ? undefined
       : await findListener(files, ofKubelet, await findTcpInodes(files, kubeletPort));
+  const stoppedInit = await findStoppedInit(files, processes);
   const unread = runtime ?? kubelet ?? ofRuntime[0] ?? ofKubelet[0];
   if (unread !== undefined) await assertAllowed(files.list(`/proc/${unread.pid}/fd`));
   const configured = ofKubelet.length === 0 ? await findFirst(files, KUBELET_FILES) : undefined;
@@ -53,7 +64,27 @@ export async function readDaemons(
     ...(starting === undefined ? {} : { startingRuntime: starting }),
     ...(kubelet === undefined ? {} : { kubelet: await readDaemon(files, kubelet) }),
     ...(configured === undefined ? {} : { kubeletConfigured: configured }),
+    ...(stoppedInit.length === 0 ? {} : { stoppedInit }),
   };
+}
+
+/** See {@link DaemonFacts.stoppedInit}. */
+async function findStoppedInit(
+  files: HostFiles,
+  processes: readonly SeenProcess[],
+): Promise<StoppedProcess[]> {
+  const found: StoppedProcess[] = [];
+  for (const process of processes) {
+    const { pid, command } = process;
+    const isInit = pid === 1 && command === 'systemd';
+    if (!isInit && !BUSES.test(command)) continue;
+    if (!isInit && !SYSTEM_BUS.test((await files.find(`/proc/${pid}/cgroup`)) ?? '')) continue;
+    const frozenCgroup = await findFrozenCgroup(files, pid);
+    if (frozenCgroup === undefined && !isStopped(process)) continue;
+    const state = await readState(files, process);
+    found.push({ pid, command, ...state, ...(frozenCgroup === undefined ? {} : { frozenCgroup }) });
+  }
+  return found;
 }
 
 /** The youngest of these that listens at no socket at all. */

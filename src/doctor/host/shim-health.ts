@@ -20,10 +20,11 @@ const POD_FOLDER = /\/pods\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f
 /** More pods than a node has. */
 const MAX_ASKED = 1_000;
 
-/** How a shim took a question, and about which container it was silent; none where it was silent about its sandbox. */
+/** How a shim took a question. */
 interface ShimReply {
   readonly answer: ShimAnswer;
   readonly forMs: number;
+  /** Whom it is for: the container that it was silent about, else its sandbox; absent where no bundle says so. */
   readonly owner?: ContainerOwner;
 }
 
@@ -38,18 +39,19 @@ export async function askShims(files: HostFiles, shims: readonly Shim[]): Promis
     const bundle = await findBundle(files, pid);
     if (bundle !== undefined) bundles.set(pid, bundle);
   }
-  const containers = await listBundles(
-    files,
-    new Set([...bundles.values()].map((bundle) => dirname(bundle))),
-  );
+  // Before they are asked: a runtime that starts takes away the bundle of a shim that does not answer, and ends its containers.
+  const ofPods = await listBundles(files, new Set([...bundles.values()].map((bundle) => dirname(bundle))));
   const asked = shims.filter(({ pid }) => bundles.has(pid));
   const askOne = async ({ pid, sandboxId }: Shim): Promise<void> => {
     const bundle = bundles.get(pid)!;
-    let reply: ShimReply = await askShim(files, bundle, sandboxId);
-    for (const { id, owner } of containers.get(sandboxId) ?? []) {
+    const bundlesOfPod = ofPods.get(sandboxId) ?? [];
+    const owner = bundlesOfPod.find(({ id }) => id === sandboxId)?.owner;
+    let reply: ShimReply = { ...(await askShim(files, bundle, sandboxId)), ...(owner && { owner }) };
+    for (const { id, owner: ofContainer } of bundlesOfPod) {
       if (reply.answer !== 'answers') break;
-      const ofContainer = await askShim(files, bundle, id);
-      if (ofContainer.answer === 'silent') reply = { ...ofContainer, owner };
+      if (id === sandboxId) continue;
+      const answer = await askShim(files, bundle, id);
+      if (answer.answer === 'silent') reply = { ...answer, owner: ofContainer };
     }
     replies.set(pid, reply);
   };
@@ -62,7 +64,7 @@ export async function askShims(files: HostFiles, shims: readonly Shim[]): Promis
   return replies;
 }
 
-/** The containers whose bundles are in these folders, by their sandbox, without the sandboxes themselves. */
+/** The containers and sandboxes whose bundles are in these folders, by their sandbox. */
 async function listBundles(
   files: HostFiles,
   folders: ReadonlySet<string>,
@@ -72,8 +74,7 @@ async function listBundles(
     for (const id of await files.list(folder).catch(() => [])) {
       const text = await files.find(`${folder}/${id}/config.json`);
       const sandboxId = text === undefined ? undefined : parseSandboxId(text);
-      if (sandboxId !== undefined && sandboxId !== id)
-        found.push({ id, sandboxId, owner: parseBundle(text!) });
+      if (sandboxId !== undefined) found.push({ id, sandboxId, owner: parseBundle(text!) });
     }
   }
   return groupBy(found, ({ sandboxId }) => sandboxId);

@@ -326,6 +326,12 @@ describe('shims', () => {
   });
 });
 
+/** The configuration of a bundle, with the sandbox that it is in. */
+function inSandbox(text: string): string {
+  const config = JSON.parse(text) as { annotations: Record<string, string> };
+  return JSON.stringify({ annotations: { ...config.annotations, 'io.kubernetes.cri.sandbox-id': SANDBOX } });
+}
+
 describe('the question to a shim', () => {
   let server: Server;
   let received: Buffer;
@@ -380,12 +386,6 @@ describe('the question to a shim', () => {
     await addProcess(20, 'containerd-shim');
     await symlink(`/tasks/${SANDBOX}`, join(root, 'proc/20/cwd'));
     await write(`tasks/${SANDBOX}/address`, 'unix:///s/shim');
-    const inSandbox = (text: string): string => {
-      const config = JSON.parse(text) as { annotations: Record<string, string> };
-      return JSON.stringify({
-        annotations: { ...config.annotations, 'io.kubernetes.cri.sandbox-id': SANDBOX },
-      });
-    };
     await write(`tasks/${SANDBOX}/config.json`, inSandbox(bundle('web')));
     await write(`tasks/${ID}/config.json`, inSandbox(bundle('web', 'app')));
     const replies = askShims(files, [SHIM]);
@@ -396,6 +396,26 @@ describe('the question to a shim', () => {
     expect(ill).toMatchObject([
       { illness: 'silent', pod: { name: 'web' }, container: 'app', silentForMs: 10_000 },
     ]);
+  });
+
+  it('names its pod also where the runtime, which starts meanwhile, takes the bundle away', async () => {
+    const clock = new FakeClock();
+    files = new HostFiles({ root, clock, signal: new AbortController().signal });
+    let asked = (): void => undefined;
+    const heard = new Promise<void>((resolve) => (asked = resolve));
+    await listen(() => asked());
+    await addProcess(20, 'containerd-shim', { state: 'T', wchan: 'do_signal_stop' });
+    await symlink(`/tasks/${SANDBOX}`, join(root, 'proc/20/cwd'));
+    await write(`tasks/${SANDBOX}/address`, 'unix:///s/shim');
+    await write(`tasks/${SANDBOX}/config.json`, inSandbox(bundle('web')));
+    const replies = askShims(files, [SHIM]);
+    await heard;
+    await rm(join(root, 'tasks'), { recursive: true });
+    await clock.advance(10_000);
+    const scan = await readProcesses(files);
+    const ill = await findIllShims(files, [SHIM], { before: scan, after: scan }, await replies, 60_000);
+    expect(ill).toMatchObject([{ illness: 'stopped', pod: { name: 'web' } }]);
+    expect(ill[0]).not.toHaveProperty('container');
   });
 
   it('has its deadline for all together, however many are silent', async () => {

@@ -1,6 +1,6 @@
 import { type FindingCode } from '../finding-codes.js';
 import { type Finding } from '../finding.js';
-import { type Daemon, type DaemonFacts, type Spent } from '../host/host-facts.js';
+import { type Daemon, type DaemonFacts, type Spent, type StoppedProcess } from '../host/host-facts.js';
 import { isStopped } from '#base/proc/process-identity.js';
 import { valueOf } from '../looked.js';
 import { unitOf } from '../units.js';
@@ -22,20 +22,32 @@ export const daemonRules: Rule = ({ machine, kubelet, agent }) => {
 };
 
 /** Of these daemons, those that are stopped by a signal or frozen with their cgroup. */
-export function judgeStopped({ runtime, kubelet }: DaemonFacts): Finding[] {
+export function judgeStopped({ runtime, kubelet, stoppedInit = [] }: DaemonFacts): Finding[] {
+  const silent = 'it takes connections and answers nothing';
   return [
-    ...(runtime === undefined ? [] : findStopped(runtime, 'RuntimeStopped')),
-    ...(kubelet === undefined ? [] : findStopped(kubelet, 'KubeletStopped')),
+    ...(runtime === undefined ? [] : findStopped(runtime, 'RuntimeStopped', silent)),
+    ...(kubelet === undefined ? [] : findStopped(kubelet, 'KubeletStopped', silent)),
+    ...stoppedInit.flatMap((process) =>
+      findStopped(
+        process,
+        'SystemdHangs',
+        'with the systemd cgroup driver no container starts or ends, as runc asks systemd for each group',
+      ),
+    ),
   ];
 }
 
-function findStopped({ pid, command, state, frozenCgroup }: Daemon, code: FindingCode): Finding[] {
+function findStopped(
+  { pid, command, state, frozenCgroup }: StoppedProcess,
+  code: FindingCode,
+  effect: string,
+): Finding[] {
   const isFrozen = frozenCgroup !== undefined;
   if (!isFrozen && !isStopped({ state })) return [];
   return [
     {
-      ...{ code, severity: 'critical', process: { pid, command } },
-      message: `${command} (pid ${pid}) is ${isFrozen ? 'frozen with its cgroup' : 'stopped by a signal'}: it takes connections and answers nothing`,
+      ...{ code, severity: code === 'SystemdHangs' ? 'warning' : 'critical', process: { pid, command } },
+      message: `${command} (pid ${pid}) is ${isFrozen ? 'frozen with its cgroup' : 'stopped by a signal'}: ${effect}`,
       evidence: [isFrozen ? `${frozenCgroup} is frozen` : `pid ${pid} ${command}: state ${state}`],
       remedy: isFrozen
         ? howToThaw(frozenCgroup)

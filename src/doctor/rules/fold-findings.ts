@@ -73,6 +73,12 @@ const CONSEQUENCES: readonly Consequence[] = [
     ofNode: [...LATE_KUBELET, 'KubeletNotRunning', 'UnitFails', 'MemoryUsedUp'],
   },
   {
+    // One that is stopped is why systemctl has no answer.
+    causes: ['SystemdHangs'],
+    isCause: ({ process }) => process !== undefined,
+    ofNode: ['SystemdHangs'],
+  },
+  {
     causes: ['SystemdHangs'],
     ofNode: [...LATE_NODE, ...STUCK_POD, 'OciRuntimeHangs', 'OciRuntimeSlow', 'ShimHangs'],
   },

@@ -97,6 +97,30 @@ describe('systemd', () => {
     ]);
   });
 
+  it.each([
+    [
+      { pid: 1, command: 'systemd', state: 'S', waitsIn: '', frozenCgroup: '/sys/fs/cgroup/init.scope' },
+      'systemd (pid 1) is frozen with its cgroup',
+      /echo 0 > \/sys\/fs\/cgroup\/init\.scope\/cgroup\.freeze/,
+    ],
+    [
+      { pid: 61, command: 'dbus-daemon', state: 'T', waitsIn: 'do_signal_stop' },
+      'dbus-daemon (pid 61) is stopped by a signal',
+      /kill -CONT 61/,
+    ],
+  ])('whose process is stopped is one finding that names it: %o', (stopped, says, remedy) => {
+    const daemons = known({ stoppedInit: [stopped] });
+    const systemd = known({ units: [], silentForMs: 5_000 });
+    const found = diagnose(aNode({ machine: { systemd, daemons } }));
+    expect(found).toMatchObject([
+      {
+        ...{ code: 'SystemdHangs', process: { pid: stopped.pid } },
+        ...{ message: expect.stringContaining(says) as string, follows: [{ code: 'SystemdHangs' }] },
+      },
+    ]);
+    expect(found[0]!.remedy).toMatch(remedy);
+  });
+
   it('that cannot be asked is no finding', () => {
     expect(diagnose(aNode({ machine: { systemd: notKnown('in a container') } }))).toEqual([]);
   });
