@@ -25,11 +25,23 @@ export const PACKAGES: readonly string[] = [
   ...['udev', 'dbus', 'linux-image-cloud-amd64', 'apparmor', 'kmod', 'procps', 'uidmap', 'openssh-server'],
   ...['nodejs', 'containerd', 'runc', 'crun', 'containernetworking-plugins', 'busybox-static'],
   ...['iproute2', 'nftables', 'iptables', 'dmsetup', 'e2fsprogs', 'ca-certificates', 'socat'],
-  ...['quota', 'xfsprogs'],
+  ...['quota', 'xfsprogs', 'nfs-kernel-server', 'nbd-server', 'nbd-client'],
 ];
 
 /** Units that cost an emulated machine time and that no test needs. */
-const DISABLED_UNITS = ['apt-daily.timer', 'apt-daily-upgrade.timer', 'e2scrub_reap', 'e2scrub_all.timer'];
+const DISABLED_UNITS = [
+  ...['apt-daily.timer', 'apt-daily-upgrade.timer', 'e2scrub_reap', 'e2scrub_all.timer'],
+  // Started by the tests that need them.
+  ...[
+    'nfs-server',
+    'nfs-client.target',
+    'nfs-blkmap',
+    'rpcbind.service',
+    'rpcbind.socket',
+    'nbd-server',
+    'nbd-client',
+  ],
+];
 
 /** The name under which everything made of these packages is cached: another list, another name. */
 export function computeImageKey(packages: readonly string[] = PACKAGES): string {

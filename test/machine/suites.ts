@@ -216,7 +216,11 @@ function kubernetesSuites(): Suite[] {
     ...{ ...common, name: 'eviction', files: ['test/cluster/eviction.test.ts'] },
     ...{ env, images: ['debian13'], dependsOn: ['test/cluster/harness'] },
   });
-  return [eviction, ...specs];
+  const incidents = suite({
+    ...{ ...common, name: 'incidents', files: ['test/machine/inside/node-incidents.test.ts'] },
+    ...{ env, limitMinutes: 120, dependsOn: ['test/incidents', 'test/machine/inside/node-containerd.ts'] },
+  });
+  return [eviction, incidents, ...specs];
 }
 
 function numberOf(story: string): string {

@@ -16,6 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { SystemClock } from '#base/time/clock.js';
 import { findFreePort } from '#support/clients/tcp-client.js';
+import { patiently } from '#support/patience.js';
 import { type Diagnosis, runDoctor } from '../../../src/node/doctor/doctor-run.js';
 import { type Containerd, startContainerd } from '../../containerd/harness/containerd.js';
 import { runtimeService } from '../../containerd/harness/cri-driver.js';
@@ -71,22 +72,31 @@ export class IncidentNode implements AsyncDisposable {
   certificateFolders: readonly string[] = [];
   readonly #kubelet: string;
   readonly #folder: string;
+  readonly #cgroupDriver: string;
   #process: ChildProcess | undefined;
   #readOnlyPort = 0;
   #healthzPort = 0;
 
-  private constructor(containerd: Containerd, runc: HangingRunc, kubelet: string) {
+  private constructor(containerd: Containerd, runc: HangingRunc, kubelet: string, cgroupDriver: string) {
+    this.#cgroupDriver = cgroupDriver;
     this.containerd = containerd;
     this.runc = runc;
     this.#kubelet = kubelet;
     this.#folder = path.join(containerd.folder, 'kubelet');
   }
 
-  static async start(version: Release, kubelet: string, workFolder: string): Promise<IncidentNode> {
+  /** @param cgroupDriver of containerd and of the kubelet */
+  static async start(
+    version: Release,
+    kubelet: string,
+    workFolder: string,
+    cgroupDriver: 'cgroupfs' | 'systemd' = 'cgroupfs',
+  ): Promise<IncidentNode> {
     const { runcFolder, busybox } = await readInstalled();
     const runc = await HangingRunc.create(workFolder, path.join(runcFolder, 'runc'), busybox);
-    const containerd = await startContainerd({ version, ociRuntime: runc.program, stateMiB: STATE_MIB });
-    const node = new IncidentNode(containerd, runc, kubelet);
+    const settings = { version, ociRuntime: runc.program, stateMiB: STATE_MIB, cgroupDriver };
+    const containerd = await startContainerd(settings);
+    const node = new IncidentNode(containerd, runc, kubelet, cgroupDriver);
     try {
       await mkdir(path.join(node.#folder, 'manifests'), { recursive: true });
       await node.startKubelet();
@@ -117,7 +127,7 @@ export class IncidentNode implements AsyncDisposable {
         podLogsDir: path.join(this.#folder, 'logs'),
       }),
       ...{ readOnlyPort, healthzPort, healthzBindAddress: '127.0.0.1', fileCheckFrequency: '1s' },
-      cgroupRoot: this.containerd.names.cgroupParent,
+      ...{ cgroupRoot: this.containerd.names.cgroupParent, cgroupDriver: this.#cgroupDriver },
     };
     const configFile = path.join(this.#folder, 'kubelet.json');
     await writeFile(configFile, JSON.stringify(config));
@@ -283,7 +293,7 @@ export async function until(
   timeoutMs: number,
   condition: () => Promise<boolean>,
 ): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
+  const deadline = performance.now() + patiently(timeoutMs);
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`it did not come true that ${what}`);
     await sleep(200);
