@@ -62,7 +62,6 @@ type FirstScan = ProcessScan & { readonly blocked: readonly BlockedThread[] };
 /** Examines the machine at the begin of an examination and at its end. */
 export class MachineExaminer {
   readonly #files: HostFiles;
-  readonly #clock: Clock;
   readonly #mayWrite: boolean;
   readonly #addresses: DaemonAddresses;
   #daemons: DaemonFacts = {};
@@ -86,7 +85,6 @@ export class MachineExaminer {
   }) {
     this.#addresses = options.addresses;
     this.#files = options.files;
-    this.#clock = options.clock;
     this.#mayWrite = options.mayWrite;
     this.#signal = options.signal;
     const { socketPath } = options.addresses;
@@ -95,9 +93,9 @@ export class MachineExaminer {
 
   /** The first reading, to compare the second with. */
   async begin(): Promise<void> {
-    const [files, clock, signal] = [this.#files, this.#clock, this.#signal];
+    const [files, signal] = [this.#files, this.#signal];
     this.#pressure = await findPressure(files);
-    this.#systemd = ask(() => readUnits({ files, clock, signal }));
+    this.#systemd = ask(() => readUnits({ files, signal }));
     this.#first = await ask(async () => {
       const scan = await this.#scanProcesses();
       return { ...scan, blocked: await readBlocked(this.#files, scan.processes) };

@@ -88,15 +88,15 @@ it('asks systemctl for all units at once', async () => {
   const clock = new SystemClock();
   const files = new BootedFiles({ root: '/', clock, signal });
   const program = await makeProgram(`echo "$@" > ${folder}/args; cat <<'END'\n${SHOWN}END`);
-  const { units, silentForMs } = await readUnits({ files, clock, signal, program });
+  const { units, silentForMs } = await readUnits({ files, signal, program });
   expect(units.map(({ name }) => name)).toEqual(['containerd.service', 'kubelet.service']);
   expect(silentForMs).toBeUndefined();
 });
 
 it('reports a systemd that does not answer, and ends the program that waits for it', async () => {
   const clock = new FakeClock();
-  const files = new BootedFiles({ root: '/', clock: new SystemClock(), signal });
-  const reading = readUnits({ files, clock, signal, program: await makeProgram('exec sleep 1000') });
+  const files = new BootedFiles({ root: '/', clock, signal });
+  const reading = readUnits({ files, signal, program: await makeProgram('exec sleep 1000') });
   await expect.poll(() => clock.pendingTimers).toBe(1);
   await clock.advance(5_000);
   expect(await reading).toEqual({ units: [], silentForMs: 5_000 });
@@ -105,9 +105,9 @@ it('reports a systemd that does not answer, and ends the program that waits for 
 it('knows of no units without systemd, and says why it does not know them in a container', async () => {
   const clock = new SystemClock();
   const bare = new HostFiles({ root: folder, clock, signal });
-  expect(await readUnits({ files: bare, clock, signal, program: 'false' })).toEqual({ units: [] });
+  expect(await readUnits({ files: bare, signal, program: 'false' })).toEqual({ units: [] });
   await mkdir(join(folder, 'run/systemd/system'), { recursive: true });
-  const reading = readUnits({ files: bare, clock, signal, program: 'false' });
+  const reading = readUnits({ files: bare, signal, program: 'false' });
   await expect(reading).rejects.toThrow('systemd answers on the machine itself alone');
 });
 
@@ -115,5 +115,5 @@ it('rejects with what systemctl says', async () => {
   const clock = new SystemClock();
   const files = new BootedFiles({ root: '/', clock, signal });
   const program = await makeProgram('echo "Failed to connect to bus" >&2; exit 1');
-  await expect(readUnits({ files, clock, signal, program })).rejects.toThrow('Failed to connect to bus');
+  await expect(readUnits({ files, signal, program })).rejects.toThrow('Failed to connect to bus');
 });

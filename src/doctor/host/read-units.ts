@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { type Clock } from '#base/time/clock.js';
-import { withinTime } from '#base/async/within-time.js';
-import { type HostFiles } from '../facts/host-files.js';
+import { linkAbort } from '#base/async/linked-abort.js';
+import { type HostFiles, SilentFilesError } from '../facts/host-files.js';
 import { type SystemdFacts, type UnitFacts } from './host-facts.js';
 import { readUptimeMs } from './process-state.js';
 
@@ -28,7 +27,6 @@ const LOADED = 'loaded';
 /** What asking systemd needs. */
 export interface UnitQuestion {
   readonly files: HostFiles;
-  readonly clock: Clock;
   readonly signal: AbortSignal;
   /** The program (default: systemctl). */
   readonly program?: string;
@@ -42,22 +40,23 @@ export interface UnitQuestion {
  */
 export async function readUnits({
   files,
-  clock,
   signal,
   program = 'systemctl',
 }: UnitQuestion): Promise<SystemdFacts> {
   if (!(await isBooted(files))) return { units: [] };
   if (files.root !== '/') throw new Error('systemd answers on the machine itself alone');
-  const late = new Error('systemctl does not answer');
+  const stop = linkAbort(signal);
   const words = ['show', ...PROPERTIES.map((name) => `--property=${name}`), '--', ...UNITS];
   try {
-    const { stdout } = await withinTime({ clock, limitMs: LIMIT_MS, late: () => late, signal }, (limit) =>
-      run(program, words, { signal: limit, killSignal: 'SIGKILL' }),
-    );
+    const answer = run(program, words, { signal: stop.signal, killSignal: 'SIGKILL' });
+    const { stdout } = await files.within(answer, LIMIT_MS);
     return { units: parseUnits(stdout, await readUptimeMs(files)) };
   } catch (error) {
-    if (error === late) return { units: [], silentForMs: LIMIT_MS };
+    if (error instanceof SilentFilesError) return { units: [], silentForMs: error.forMs };
     throw error;
+  } finally {
+    stop.abort();
+    stop.unlink();
   }
 }
 

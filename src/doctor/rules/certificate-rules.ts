@@ -15,6 +15,8 @@ export const certificateRules: Rule = ({ certificates, atMs }) =>
 
 /** What a kubelet has signed itself to serve with: an API server checks it only with --kubelet-certificate-authority, and it is never renewed. */
 const SELF_SIGNED = /\/kubelet\.crt$/;
+/** With which people come to the cluster: no program of the node needs them. */
+const OF_PEOPLE = /\/(?:super-)?admin\.conf$/;
 
 /** A kubelet that has got a certificate to serve with leaves the one that it signed itself where it is. */
 function isReplaced({ path }: CertificateFacts, all: readonly CertificateFacts[]): boolean {
@@ -27,12 +29,13 @@ function judge({ path, subject, fromMs, toMs }: CertificateFacts, nowMs: number)
   const evidence = [`${subject}: valid until ${new Date(toMs).toISOString()}`];
   const remedy = remedyFor(path);
   const isChecked = !SELF_SIGNED.test(path);
+  const isOfPeople = OF_PEOPLE.test(path);
   if (leftMs <= 0) {
     return [
       {
-        ...{ code: 'CertificateExpired', severity: isChecked ? 'critical' : 'info', evidence, remedy },
+        ...{ code: 'CertificateExpired', severity: severityOf(path), evidence, remedy },
         sinceMs: toMs,
-        message: `the certificate ${path} expired ${formatLong(-leftMs)} ago`,
+        message: `the certificate ${path} expired ${formatLong(-leftMs)} ago${isOfPeople ? ': kubectl with this file is refused, and no pod notices' : ''}`,
       },
     ];
   }
@@ -44,6 +47,12 @@ function judge({ path, subject, fromMs, toMs }: CertificateFacts, nowMs: number)
       message: `the certificate ${path} expires in ${formatLong(leftMs)} and was not renewed`,
     },
   ];
+}
+
+/** Of one that has expired. */
+function severityOf(path: string): Finding['severity'] {
+  if (SELF_SIGNED.test(path)) return 'info';
+  return OF_PEOPLE.test(path) ? 'warning' : 'critical';
 }
 
 /** `40 minutes`, `2 hours`, `3 days`. */
