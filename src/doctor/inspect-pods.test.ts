@@ -90,9 +90,9 @@ describe('inspectPods', () => {
     runtime.behave = () => 'hang';
     const startedMs = clock.monotonicMs();
     const facts = await inspect();
-    expect(clock.monotonicMs() - startedMs).toBeLessThan(60_000);
+    expect(clock.monotonicMs() - startedMs).toBeLessThan(15_000);
     expect(facts.asked).toBeLessThan(700);
-    expect(facts.hung.length).toBeGreaterThan(100);
+    expect(facts.hung.length).toBeGreaterThan(10);
     expect(facts).toMatchObject({ medianMs: 0, inSeriesMs: 0, slowest: [] });
     expect(codesOf(facts)).toEqual(['PodsHung']);
   });

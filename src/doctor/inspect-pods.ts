@@ -19,9 +19,13 @@ const PLACE_LIMIT_MS = 1_000;
 const MAX_OUTSIDE = 56;
 /** After this long no further pod is asked for. */
 const BUDGET_MS = 30_000;
+/** Where so many hang, more of them say nothing new, and whoever asks wants to know it before the last one's time is over. */
+const MANY_OUTSIDE = 8;
+const HUNG_BUDGET_MS = 3_000;
 /** So many calls go out one after another first: what a call takes while others run says little of a series. */
 const SAMPLE_CALLS = 20;
 const SAMPLE_BUDGET_MS = 3_000;
+const SAMPLE_MOST_OUTSIDE = 2;
 
 /** What {@link inspectPods} works with. */
 export interface InspectPodsOptions {
@@ -68,6 +72,7 @@ export async function inspectPods(options: InspectPodsOptions): Promise<Inspecti
   const done = new Set<StatusCall>();
   for (const call of pickEvenly(pods.flat(), SAMPLE_CALLS)) {
     if (limits.signal.aborted || clock.monotonicMs() - startedMs > SAMPLE_BUDGET_MS) break;
+    if (inSeries.outside >= SAMPLE_MOST_OUTSIDE) break;
     done.add(call);
     await inSeries.send(() => run(call, true));
   }
@@ -76,7 +81,8 @@ export async function inspectPods(options: InspectPodsOptions): Promise<Inspecti
   const places = newPlaces(AT_ONCE);
   let asked = 0;
   for (const ofPod of pods) {
-    if (limits.signal.aborted || clock.monotonicMs() - startedMs > BUDGET_MS) break;
+    const budgetMs = places.outside + inSeries.outside < MANY_OUTSIDE ? BUDGET_MS : HUNG_BUDGET_MS;
+    if (limits.signal.aborted || clock.monotonicMs() - startedMs > budgetMs) break;
     for (const call of ofPod) if (!done.has(call)) await places.send(() => run(call, false));
     onProgress(++asked, pods.length);
   }

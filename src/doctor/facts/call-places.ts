@@ -23,6 +23,11 @@ export class CallPlaces {
     this.#options = options;
   }
 
+  /** Calls that have given their place to another one and have no answer yet. */
+  get outside(): number {
+    return this.#outside;
+  }
+
   /** Resolves when the call has been sent, which is when there is a place for it. The call must not reject. */
   async send(call: () => Promise<unknown>): Promise<void> {
     while (this.#taken >= this.#options.atOnce) {
