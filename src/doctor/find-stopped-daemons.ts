@@ -9,5 +9,6 @@ import { judgeStopped } from './rules/daemon-rules.js';
  * answer at once while everything else waits for that process. Rejects when there is no /proc.
  */
 export async function findStoppedDaemons(files: HostFiles, addresses: DaemonAddresses): Promise<Finding[]> {
-  return judgeStopped(await readDaemons(files, await readProcesses(files), addresses));
+  const daemons = await readDaemons(files, await readProcesses(files), addresses);
+  return judgeStopped(daemons, files.clock.now());
 }

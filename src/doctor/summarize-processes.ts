@@ -2,6 +2,7 @@ import { type BlockedThread, folderOf } from './facts/blocked-threads.js';
 import { type HostFiles } from './facts/host-files.js';
 import { type ProcessFacts } from './facts/machine-facts.js';
 import { type ProcessOwners } from './host/process-owners.js';
+import { readStandstill } from './host/standstill.js';
 import { type SeenProcess } from './facts/process-table.js';
 
 const MAX_PARENTS = 5;
@@ -37,6 +38,7 @@ export async function summarizeProcesses(
         ...{ pid: thread.pid, command: thread.command },
         ...(thread.tid === thread.pid ? {} : { thread: thread.tid }),
         ...(await owners.find(thread.pid)),
+        ...(await readStandstill(files, thread.pid, thread.tid)),
         waitsIn: ((await files.find(`${folderOf(thread)}/wchan`)) ?? '').trim(),
       })),
     ),

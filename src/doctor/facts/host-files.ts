@@ -16,7 +16,7 @@ const READ_LIMIT_MS = 5_000;
  * its memory locked, and `meminfo`, which in a container may be a file of lxcfs. Read on the spot it costs a fifth of four ways
  * through Node's threads, and an observer reads hundreds.
  */
-const INSTANT = /^\/proc\/\d+\/(?:task\/\d+\/)?stat$/;
+const INSTANT = /^\/proc\/\d+\/(?:task\/\d+\/)?(?:stat|sched)$/;
 /** Of these, as many are read in one turn of the loop: a millisecond or two. */
 const READS_PER_TURN = 64;
 /** Node has four threads for files; one that hangs in the kernel is lost until that answers. */

@@ -88,6 +88,8 @@ export interface ProcessFacts {
 export interface BlockedTask extends NamedProcess, ContainerOwner {
   readonly thread?: number;
   readonly waitsIn: string;
+  /** For how long it has not run; absent where the kernel does not say. */
+  readonly stillForMs?: number;
 }
 
 /** A file system that the node needs. */

@@ -7,6 +7,7 @@ import { groupBy } from '../group-by.js';
 import { type DeadMount, MAX_NAMED, type MountServer } from './host-facts.js';
 import { findMountUsers } from './mount-users.js';
 import { type ProcessOwners } from './process-owners.js';
+import { readStandstill } from './standstill.js';
 import { isStopped } from '#base/proc/process-identity.js';
 
 /** File systems that a server elsewhere, or a process of this machine, answers for. */
@@ -132,7 +133,9 @@ async function findFuseServers(
       const info = (await files.find(`/proc/${pid}/fdinfo/${name}`)) ?? '';
       const own = /^fuse_connection:\s*(\d+)$/m.exec(info)?.[1];
       if (own !== undefined && own !== connection) continue;
-      servers.push({ pid, command, ...(await owners.find(pid)), isStopped: isStopped({ state }) });
+      const standstill = isStopped({ state }) ? await readStandstill(files, pid) : {};
+      const owner = await owners.find(pid);
+      servers.push({ pid, command, ...owner, isStopped: isStopped({ state }), ...standstill });
       break;
     }
   }

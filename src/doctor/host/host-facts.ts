@@ -18,6 +18,8 @@ export interface ProcessState {
   readonly state: string;
   /** Empty when it runs or the kernel does not say. */
   readonly waitsIn: string;
+  /** Of one that is stopped, frozen or blocked: for how long it has not run. Absent where the kernel does not say. */
+  readonly stillForMs?: number;
 }
 
 /** A call of the OCI runtime (runc, crun) by a shim, or by CRI-O. */
@@ -171,6 +173,8 @@ export interface FailedFileSystem {
 /** A process that serves a mount. */
 export interface MountServer extends NamedProcess, ContainerOwner {
   readonly isStopped: boolean;
+  /** For how long it has not run, where it is stopped and the kernel says so. */
+  readonly stillForMs?: number;
 }
 
 /** Maximum of culprits to name. */

@@ -13,6 +13,7 @@ import {
   type StoppedProcess,
 } from './host-facts.js';
 import { ageOf, findCgroup, findFrozenCgroup, readState, readUptimeMs } from './process-state.js';
+import { readStandstill } from './standstill.js';
 
 /** Programs that serve CRI. */
 const RUNTIMES = /^(containerd$|crio$|cri-dockerd$|dockerd$)/;
@@ -81,7 +82,7 @@ async function findStoppedInit(
     if (!isInit && !SYSTEM_BUS.test((await files.find(`/proc/${pid}/cgroup`)) ?? '')) continue;
     const frozenCgroup = await findFrozenCgroup(files, pid);
     if (frozenCgroup === undefined && !isStopped(process)) continue;
-    const state = await readState(files, process);
+    const state = { ...(await readState(files, process)), ...(await readStandstill(files, pid)) };
     found.push({ pid, command, ...state, ...(frozenCgroup === undefined ? {} : { frozenCgroup }) });
   }
   return found;
@@ -171,6 +172,7 @@ async function readDaemon(files: HostFiles, process: SeenProcess): Promise<Daemo
   const cpu = (await files.find(`${folderOf('cpu')}/cpu.stat`)) ?? '';
   const limits = (await files.find(`/proc/${pid}/limits`)) ?? '';
   const frozenCgroup = await findFrozenCgroup(files, pid);
+  const standsStill = frozenCgroup !== undefined || isStopped(process);
   const unit = findUnit(cgroup);
   const spent = {
     openFiles: {
@@ -193,6 +195,7 @@ async function readDaemon(files: HostFiles, process: SeenProcess): Promise<Daemo
   };
   return {
     ...{ pid, command, ...(await readState(files, process)) },
+    ...(standsStill ? await readStandstill(files, pid) : {}),
     forMs: ageOf(process, await readUptimeMs(files)),
     ...(frozenCgroup === undefined ? {} : { frozenCgroup }),
     ...(unit === undefined ? {} : { unit }),

@@ -8,6 +8,7 @@ import { askShim, findBundle, type ShimAnswer } from './ask-shim.js';
 import { type ContainerOwner, type IllShim, MAX_NAMED } from './host-facts.js';
 import { isStopped } from '#base/proc/process-identity.js';
 import { ageOf, findFrozenCgroup, findPodUidOf, isInContainer, readState } from './process-state.js';
+import { readStandstill } from './standstill.js';
 import { parseBundle, parseSandboxId, readBundle } from './read-bundle.js';
 
 /** Shims that are asked at once, and after how long one that does not answer gives its place to another one. */
@@ -110,6 +111,7 @@ export async function findIllShims(
     const podUid = named.pod === undefined ? await findPodUid(files, shim, scans.after) : undefined;
     ill.push({
       ...{ pid: shim.pid, command: shim.command, sandboxId: shim.sandboxId, illness, ...state },
+      ...(illness === 'silent' ? {} : await readStandstill(files, shim.pid)),
       ...(isSilent && { silentForMs: forMs }),
       ...(cgroup === undefined ? {} : { cgroup }),
       ...named,

@@ -6,49 +6,58 @@ import { valueOf } from '../looked.js';
 import { unitOf } from '../units.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
-import { count, formatBytes, formatMs, formatPercent, howToThaw } from './words.js';
+import {
+  count,
+  formatBytes,
+  formatMs,
+  formatPercent,
+  describeStandstill,
+  howToThaw,
+  sinceOf,
+} from './words.js';
 
 /** The processes of the runtime and of the kubelet: stopped, or at the end of what they may use. */
-export const daemonRules: Rule = ({ machine, kubelet, agent }) => {
+export const daemonRules: Rule = ({ atMs, machine, kubelet, agent }) => {
   const daemons = valueOf(machine.daemons);
   if (daemons === undefined) return [];
   const { runtime, kubelet: ofKubelet, kubeletConfigured } = daemons;
   const isServed = kubelet.health.known || kubelet.metrics.known || agent.known;
   return [
-    ...judgeStopped(daemons),
+    ...judgeStopped(daemons, atMs),
     ...[runtime, ofKubelet].flatMap((daemon) => (daemon === undefined ? [] : findSpent(daemon))),
     ...(kubeletConfigured === undefined || isServed ? [] : [toNotRunning(kubeletConfigured)]),
   ];
 };
 
 /** Of these daemons, those that are stopped by a signal or frozen with their cgroup. */
-export function judgeStopped({ runtime, kubelet, stoppedInit = [] }: DaemonFacts): Finding[] {
+export function judgeStopped({ runtime, kubelet, stoppedInit = [] }: DaemonFacts, atMs: number): Finding[] {
   const silent = 'it takes connections and answers nothing';
   return [
-    ...(runtime === undefined ? [] : findStopped(runtime, 'RuntimeStopped', silent)),
-    ...(kubelet === undefined ? [] : findStopped(kubelet, 'KubeletStopped', silent)),
+    ...(runtime === undefined ? [] : findStopped(runtime, 'RuntimeStopped', silent, atMs)),
+    ...(kubelet === undefined ? [] : findStopped(kubelet, 'KubeletStopped', silent, atMs)),
     ...stoppedInit.flatMap((process) =>
       findStopped(
         process,
         'SystemdHangs',
         'with the systemd cgroup driver no container starts or ends, as runc asks systemd for each group',
+        atMs,
       ),
     ),
   ];
 }
 
-function findStopped(
-  { pid, command, state, frozenCgroup }: StoppedProcess,
-  code: FindingCode,
-  effect: string,
-): Finding[] {
+function findStopped(process: StoppedProcess, code: FindingCode, effect: string, atMs: number): Finding[] {
+  const { pid, command, state, frozenCgroup } = process;
   const isFrozen = frozenCgroup !== undefined;
   if (!isFrozen && !isStopped({ state })) return [];
   return [
     {
       ...{ code, severity: code === 'SystemdHangs' ? 'warning' : 'critical', process: { pid, command } },
+      ...sinceOf(atMs, process),
       message: `${command} (pid ${pid}) is ${isFrozen ? 'frozen with its cgroup' : 'stopped by a signal'}: ${effect}`,
-      evidence: [isFrozen ? `${frozenCgroup} is frozen` : `pid ${pid} ${command}: state ${state}`],
+      evidence: [
+        `${isFrozen ? `${frozenCgroup} is frozen` : `pid ${pid} ${command}: state ${state}`}${describeStandstill(process)}`,
+      ],
       remedy: isFrozen
         ? howToThaw(frozenCgroup)
         : `Let it go on: kill -CONT ${pid}, which interrupts nothing. See who stopped it: a debugger, a script, a shell’s job control.`,

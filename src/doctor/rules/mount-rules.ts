@@ -4,14 +4,15 @@ import { type DeadMount } from '../host/host-facts.js';
 import { valueOf } from '../looked.js';
 import { type Rule } from './rule.js';
 import { describeOwner } from './shim-rules.js';
-import { formatMs, nameSome } from './words.js';
+import { describeStandstill, formatMs, nameSome, sinceOf } from './words.js';
 
 const MAX_PODS = 10;
 
 /** Mounts whose server does not answer: whoever touches them hangs. */
-export const mountRules: Rule = ({ machine }) => (valueOf(machine.deadMounts) ?? []).map(toFinding);
+export const mountRules: Rule = ({ atMs, machine }) =>
+  (valueOf(machine.deadMounts) ?? []).map((mount) => toFinding(mount, atMs));
 
-function toFinding(mount: DeadMount): Finding {
+function toFinding(mount: DeadMount, atMs: number): Finding {
   const { path, fsType, source, silentForMs, code = '', pods, servers } = mount;
   const names = pods.map(formatPod);
   const stopped = servers.find(({ isStopped }) => isStopped);
@@ -22,6 +23,7 @@ function toFinding(mount: DeadMount): Finding {
     ...{ code: 'MountHangs', severity: pods.length > 0 ? 'critical' : 'warning' },
     ...(pods.length > 0 ? { pod: pods[0]!, pods } : {}),
     ...(server === undefined ? {} : { process: { pid: server.pid, command: server.command } }),
+    ...sinceOf(atMs, stopped),
     message: `the server of the mount ${path} (${fsType})${whose} ${silentForMs === undefined ? `is gone: each call fails with ${code}` : 'does not answer: each call hangs'}`,
     evidence: [
       silentForMs === undefined
@@ -30,7 +32,7 @@ function toFinding(mount: DeadMount): Finding {
       ...(source === '' ? [] : [`mounted from ${source}`]),
       ...servers.map(
         (each) =>
-          `pid ${each.pid} ${each.command}${each.pod === undefined ? '' : ` of ${describeOwner(each)}`} has /dev/fuse open${each.isStopped ? ', and is stopped (state T)' : ''}`,
+          `pid ${each.pid} ${each.command}${each.pod === undefined ? '' : ` of ${describeOwner(each)}`} has /dev/fuse open${each.isStopped ? ', and is stopped (state T)' : ''}${describeStandstill(each)}`,
       ),
     ],
     remedy: remedyOf(mount, stopped?.pid),

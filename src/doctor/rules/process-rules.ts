@@ -6,23 +6,23 @@ import { type MachineFacts, type NamedShim, type ProcessFacts } from '../facts/m
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
 import { describeOwner } from './shim-rules.js';
-import { count, formatPercent, nameSome } from './words.js';
+import { count, describeStandstill, formatPercent, longestOf, nameSome, sinceOf } from './words.js';
 
 /** Programs that hold up a runtime as soon as one of them is blocked. */
 const OF_THE_RUNTIME = /^(containerd|runc|crun|crio|conmon|umount|mount)/;
 
 /** What the table of processes shows. */
-export const processRules: Rule = ({ machine }) => {
+export const processRules: Rule = ({ atMs, machine }) => {
   const processes = valueOf(machine.processes);
-  const ofAll = processes === undefined ? [] : judge(processes);
+  const ofAll = processes === undefined ? [] : judge(processes, atMs);
   return [...ofAll, ...judgeInotify(machine), ...judgeAbandoned(machine), ...judgeShims(machine)];
 };
 
-function judge(processes: ProcessFacts): Finding[] {
-  return [...findBlocked(processes), ...findZombies(processes), ...findNoPids(processes)];
+function judge(processes: ProcessFacts, atMs: number): Finding[] {
+  return [...findBlocked(processes, atMs), ...findZombies(processes), ...findNoPids(processes)];
 }
 
-function findBlocked({ blocked, blockedCount }: ProcessFacts): Finding[] {
+function findBlocked({ blocked, blockedCount }: ProcessFacts, atMs: number): Finding[] {
   const isOfRuntime = blocked.some(({ command }) => OF_THE_RUNTIME.test(command));
   const pods = [
     ...new Map(
@@ -35,10 +35,11 @@ function findBlocked({ blocked, blockedCount }: ProcessFacts): Finding[] {
     {
       ...{ code: 'TasksBlocked', severity: 'warning', ...firstOf(blocked) },
       ...(pods.length === 0 ? {} : { pod: pods[0]!, pods }),
+      ...sinceOf(atMs, longestOf(blocked)),
       message: `${count(blockedCount, 'task')} hang in the kernel: ${nameSome(names, blockedCount)}`,
       evidence: blocked.map(
         (task) =>
-          `pid ${task.pid}${task.thread === undefined ? '' : ` thread ${task.thread}`} ${task.command}${ofOwner(task)}: state D, and it has not run between two scans${task.waitsIn === '' || task.waitsIn === '0' ? '' : `, in ${task.waitsIn}`}`,
+          `pid ${task.pid}${task.thread === undefined ? '' : ` thread ${task.thread}`} ${task.command}${ofOwner(task)}: state D${describeStandstill(task) || ', and it has not run between two scans'}${task.waitsIn === '' || task.waitsIn === '0' ? '' : `, in ${task.waitsIn}`}`,
       ),
       remedy:
         'They wait for a disk or for a server whose files are mounted: cat /proc/PID/stack, dmesg, mount -t nfs. A dead mount is released with umount -f or -l, which fails the calls of the pods that have it.',

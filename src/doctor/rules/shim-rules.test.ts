@@ -208,6 +208,17 @@ describe('shims', () => {
     expect(finding!.remedy).toMatch(remedy);
   });
 
+  it('say since when they have stood still, where the kernel does', () => {
+    const [one] = diagnoseWork([], [aShim({ stillForMs: 200_000 })]);
+    expect(one).toMatchObject({ code: 'ShimStopped', sinceMs: aNode().atMs - 200_000 });
+    expect(one!.evidence[0]).toContain('state T, has not run for 3m20s');
+    const many = ['a', 'b', 'c', 'd'].map((name, at) =>
+      aShim({ pid: 20 + at, pod: podOf(name), ...(at > 0 && { stillForMs: at * 60_000 }) }),
+    );
+    expect(diagnoseWork([], many)).toMatchObject([{ sinceMs: aNode().atMs - 180_000 }]);
+    expect(diagnoseWork([], [aShim()])[0]).not.toHaveProperty('sinceMs');
+  });
+
   it('are the cause of calls below them, of their pod’s calls and of lists that hang', () => {
     const hung = {
       ...{ method: 'PodSandboxStatus', pod: podOf('web'), ms: 10_000, outcome: 'hung' as const },

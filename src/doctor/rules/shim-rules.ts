@@ -14,7 +14,7 @@ import { valueOf } from '../looked.js';
 import { LIMITS } from './limits.js';
 import { findBusy } from './pressure-rules.js';
 import { type Rule } from './rule.js';
-import { count, formatMs, howToThaw, nameSome } from './words.js';
+import { count, formatMs, describeStandstill, howToThaw, longestOf, nameSome, sinceOf } from './words.js';
 
 /** Maximum of shims or calls that are ill alike to report one by one: more have one cause. */
 const MAX_SINGLE = 3;
@@ -38,7 +38,9 @@ export const shimRules: Rule = ({ machine, atMs }) => {
   const more = byIllness.length === 1 && ill.length === work.illShims.length ? work.illShimCount : 0;
   return [
     ...byIllness.flatMap((alike) =>
-      alike.length > MAX_SINGLE ? [toIllShims(alike, Math.max(more, alike.length))] : alike.map(toIllShim),
+      alike.length > MAX_SINGLE
+        ? [toIllShims(alike, Math.max(more, alike.length), atMs)]
+        : alike.map((shim) => toIllShim(shim, atMs)),
     ),
     ...[...groupBy(hung, ({ operation }) => operation).values()].flatMap((alike) =>
       alike.length > MAX_SINGLE ? [toHungCalls(alike, atMs)] : alike.map((call) => toHungCall(call, atMs)),
@@ -88,11 +90,12 @@ function isOfIllShim(call: OciCall, ill: readonly IllShim[]): boolean {
   return ill.some((shim) => shim.pod !== undefined && nameOwner(shim) === nameOwner(call));
 }
 
-function describeState({ state, waitsIn }: ProcessState): string {
-  return `state ${state}${waitsIn === '' ? '' : `, in ${waitsIn}`}`;
+function describeState(process: ProcessState): string {
+  const { state, waitsIn } = process;
+  return `state ${state}${waitsIn === '' ? '' : `, in ${waitsIn}`}${describeStandstill(process)}`;
 }
 
-function toIllShim(shim: IllShim): Finding {
+function toIllShim(shim: IllShim, atMs: number): Finding {
   const { pid, command, illness, silentForMs, helpers } = shim;
   const silent =
     silentForMs === undefined
@@ -102,6 +105,7 @@ function toIllShim(shim: IllShim): Finding {
     ...{ code: CODES[illness], severity: 'critical', process: { pid, command }, operation: 'shim' },
     ...(shim.pod === undefined ? {} : { pod: shim.pod }),
     ...(shim.container === undefined ? {} : { container: shim.container }),
+    ...sinceOf(atMs, shim),
     message: `the shim of ${describeOwner(shim)} (pid ${pid}) ${ILLNESSES[illness]}: exec, kill and the deletion of this pod hang, and in the end the runtime’s lists`,
     evidence: [`pid ${pid} ${command}: ${describeState(shim)}`, ...silent, ...helpers.map(describeHelper)],
     ids: [`sandbox ${shim.sandboxId}`],
@@ -117,7 +121,7 @@ const ALIKE = {
 } as const;
 
 /** Many shims that are ill alike. @param count how many there are, of which some are given */
-function toIllShims(alike: readonly IllShim[], count: number): Finding {
+function toIllShims(alike: readonly IllShim[], count: number, atMs: number): Finding {
   const [{ pid, command, illness, cgroup = 'its cgroup' }] = alike as [IllShim];
   const pids = alike.map((shim) => shim.pid).join(' ');
   const remedies = {
@@ -128,7 +132,7 @@ function toIllShims(alike: readonly IllShim[], count: number): Finding {
   };
   return {
     ...{ code: CODES[illness], severity: 'critical', process: { pid, command }, operation: 'shim' },
-    ...podsOf(alike),
+    ...{ ...podsOf(alike), ...sinceOf(atMs, longestOf(alike)) },
     message: `${count} shims ${ALIKE[illness]} (${nameSome(alike.map(nameOwner), count)}): exec, kill and the deletion of these pods hang, and in the end the runtime’s lists`,
     evidence: alike.map(
       (shim) => `pid ${shim.pid} ${shim.command} of ${describeOwner(shim)}: ${describeState(shim)}`,

@@ -38,3 +38,24 @@ export function nameSome(names: readonly string[], all: number = names.length): 
 export function howToThaw(cgroup: string): string {
   return `Thaw it, which interrupts nothing: echo THAWED > ${cgroup}/freezer.state (cgroup v1), or echo 0 > ${cgroup}/cgroup.freeze (v2).`;
 }
+
+/** Since when something stands still, of a process that the kernel says it of. */
+export function sinceOf(
+  atMs: number,
+  { stillForMs }: { readonly stillForMs?: number | undefined } = {},
+): { readonly sinceMs?: number } {
+  return stillForMs === undefined ? {} : { sinceMs: atMs - stillForMs };
+}
+
+/** The one of these that has stood still for the longest time; undefined where nobody knows of any. */
+export function longestOf<T extends { readonly stillForMs?: number }>(
+  processes: readonly T[],
+): T | undefined {
+  const known = processes.filter(({ stillForMs }) => stillForMs !== undefined);
+  return known.sort((a, b) => b.stillForMs! - a.stillForMs!)[0];
+}
+
+/** `, has not run for 2m`; empty where nobody knows. */
+export function describeStandstill({ stillForMs }: { readonly stillForMs?: number | undefined }): string {
+  return stillForMs === undefined ? '' : `, has not run for ${formatMs(stillForMs)}`;
+}

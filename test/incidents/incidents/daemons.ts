@@ -85,6 +85,7 @@ export const DAEMON_INCIDENTS: readonly Incident[] = [
         codes: ['RuntimeStopped'],
         pid,
         remedy: new RegExp(`kill -CONT ${pid}, which interrupts nothing`),
+        hasSince: true,
       };
     },
   },
@@ -98,6 +99,7 @@ export const DAEMON_INCIDENTS: readonly Incident[] = [
         codes: ['RuntimeStopped'],
         pid,
         remedy: /^Thaw it, which interrupts nothing: echo THAWED > .*podloop-ice/,
+        hasSince: true,
       };
     },
   },
@@ -107,7 +109,7 @@ export const DAEMON_INCIDENTS: readonly Incident[] = [
     make: async (scene) => {
       const pid = scene.node.kubeletPid;
       stop(pid, scene);
-      return { codes: ['KubeletStopped'], pid, remedy: /kill -CONT/ };
+      return { codes: ['KubeletStopped'], pid, remedy: /kill -CONT/, hasSince: true };
     },
   },
   {
@@ -116,7 +118,7 @@ export const DAEMON_INCIDENTS: readonly Incident[] = [
     make: async (scene) => {
       const pid = scene.node.kubeletPid;
       await freeze(pid, scene);
-      return { codes: ['KubeletStopped'], pid, remedy: /^Thaw it/ };
+      return { codes: ['KubeletStopped'], pid, remedy: /^Thaw it/, hasSince: true };
     },
   },
   {

@@ -73,7 +73,7 @@ export const DISK_INCIDENTS: readonly Incident[] = [
     make: async (scene) => {
       const { folder, pod } = await addDisk(scene);
       await freezeDisk(folder, scene.atEnd);
-      return { codes: ['TasksBlocked'], pods: [pod], remedy: /^They wait for a disk/ };
+      return { codes: ['TasksBlocked'], pods: [pod], remedy: /^They wait for a disk/, hasSince: true };
     },
   },
   {

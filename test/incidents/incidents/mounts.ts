@@ -43,7 +43,8 @@ export const MOUNT_INCIDENTS: readonly Incident[] = [
     make: async (scene) => {
       const { folder, pid, pod } = await mountForPod(scene);
       process.kill(pid, 'SIGSTOP');
-      return { codes: ['MountHangs'], pods: [pod, folder], pid, remedy: new RegExp(`kill -CONT ${pid}`) };
+      const remedy = new RegExp(`kill -CONT ${pid}`);
+      return { codes: ['MountHangs'], pods: [pod, folder], pid, remedy, hasSince: true };
     },
   },
   {

@@ -26,7 +26,7 @@ export async function freeze(pid: number, { node, atEnd }: Scene): Promise<void>
 }
 
 const expectShim = ({ pods: [pod] }: Scene, remedy: RegExp) => ({
-  ...{ codes: ['ShimStopped'], pods: [pod!.fullName], pid: pod!.shim.pid, remedy },
+  ...{ codes: ['ShimStopped'], pods: [pod!.fullName], pid: pod!.shim.pid, remedy, hasSince: true },
 });
 
 /** Shims that are stopped, frozen or deadlocked. */

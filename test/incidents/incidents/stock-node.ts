@@ -139,7 +139,7 @@ export const STOCK_NODE_INCIDENTS: readonly Incident[] = [
       const { server, pod } = await attachDisk(scene);
       process.kill(server, 'SIGSTOP');
       scene.atEnd(() => process.kill(server, 'SIGCONT'));
-      return { codes: ['TasksBlocked'], pods: [pod], remedy: /^They wait for a disk/ };
+      return { codes: ['TasksBlocked'], pods: [pod], remedy: /^They wait for a disk/, hasSince: true };
     },
   },
   {
@@ -152,6 +152,7 @@ export const STOCK_NODE_INCIDENTS: readonly Incident[] = [
       return {
         ...{ codes: ['SystemdHangs'], pid: 1, pods: ['frozen with its cgroup'] },
         remedy: /^Thaw it, which interrupts nothing: .*init\.scope\/cgroup\.freeze/,
+        hasSince: true,
       };
     },
   },
@@ -164,7 +165,7 @@ export const STOCK_NODE_INCIDENTS: readonly Incident[] = [
       process.kill(pid, 'SIGSTOP');
       atEnd(() => process.kill(pid, 'SIGCONT'));
       await node.want({ name: 'new' });
-      return { codes: ['SystemdHangs'], pid, remedy: new RegExp(`kill -CONT ${pid}`) };
+      return { codes: ['SystemdHangs'], pid, remedy: new RegExp(`kill -CONT ${pid}`), hasSince: true };
     },
   },
 ];
