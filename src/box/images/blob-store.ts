@@ -26,6 +26,7 @@ export interface PartialBlob {
 
 /** Keeps blobs that nobody recorded yet from being collected. */
 export interface BlobLease {
+  /** Does nothing once it is released: what others go on with belongs to their leases. */
   add(digest: string): void;
   release(): void;
 }
@@ -107,6 +108,7 @@ export class BlobStore {
 
   lease(): BlobLease {
     const digests = new Set<string>();
+    let isReleased = false;
     const count = (digest: string, by: number): void => {
       const left = (this.#leases.get(digest) ?? 0) + by;
       if (left > 0) this.#leases.set(digest, left);
@@ -114,10 +116,12 @@ export class BlobStore {
     };
     return {
       add: (digest) => {
-        if (!digests.has(digest)) count(digest, 1);
+        if (isReleased || digests.has(digest)) return;
+        count(digest, 1);
         digests.add(digest);
       },
       release: () => {
+        isReleased = true;
         for (const digest of digests) count(digest, -1);
         digests.clear();
       },
@@ -146,20 +150,29 @@ export class BlobStore {
   }
 
   /**
-   * Makes sure that a blob is there. `download` fills it and calls `finish`; all who want it at the same time share that.
-   * What it leaves when it fails is there at the next call.
+   * Makes sure that a blob is there, in its size, whatever became of its file since it was stored. `download` fills it and
+   * calls `finish`; all who want it at the same time share that. What it leaves when it fails is there at the next call.
    */
   async fetch(
     descriptor: Descriptor,
     download: (blob: PartialBlob, signal: AbortSignal) => Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
-    if (this.has(descriptor)) return;
+    if (await this.#hasFile(descriptor)) return;
     await this.#flights.run(
       descriptor.digest,
       ({ signal: stop }) => this.#fetch(descriptor, download, stop),
       signal,
     );
+  }
+
+  /** As {@link has}, of its file too; one that is gone or was cut off is given up. */
+  async #hasFile(descriptor: Pick<Descriptor, 'digest' | 'size'>): Promise<boolean> {
+    if (!this.has(descriptor)) return false;
+    const facts = await stat(this.#pathOf(descriptor.digest)).catch(() => undefined);
+    if (facts?.size === descriptor.size) return true;
+    await this.discard(descriptor.digest);
+    return false;
   }
 
   /** Removes what is neither needed nor leased, and what broke off long ago. */

@@ -54,6 +54,8 @@ export async function resolveFromRegistry(
   if (config.diffIds.length !== layers.length)
     throw refused(`the image has ${layers.length} layers, and its config speaks of ${config.diffIds.length}`);
   const parts = [document.descriptor, manifest.config, ...layers];
+  // All at once: a layer may also be fetched by another pull, whose lease ends with that one.
+  for (const { digest: part } of parts) pull.lease.add(part);
   const downloads = new LayerDownloads(layers, pull);
   return {
     names: [],
