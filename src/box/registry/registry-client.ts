@@ -23,13 +23,24 @@ import { type Logger } from '#base/log/logger.js';
 import { isRecord } from '#base/text/is-record.js';
 import { type Clock } from '#base/time/clock.js';
 import { DigestCheck, isDigest, sha256Of } from '../images/archive/digest.js';
-import { type Descriptor, DOCUMENT_TYPES, MAX_DOCUMENT_BYTES } from '../images/archive/oci-documents.js';
+import {
+  type Descriptor,
+  DOCUMENT_TYPES,
+  MAX_DOCUMENT_BYTES,
+  SCHEMA_1,
+} from '../images/archive/oci-documents.js';
 import { type PartialBlob } from '../images/blob-store.js';
 import { isFull } from '../images/archive/unpack-limits.js';
-import { refused, RpcError } from '../rpc-error.js';
+import { refused, RpcError, unimplemented } from '../rpc-error.js';
 import { DockerLogins, type Login } from './docker-logins.js';
 import { findRegistryHosts, type HostCapability, type RegistryHost } from './registry-hosts.js';
-import { ConnectionError, type Environment, type RegistryAnswer, RegistryHttp } from './registry-http.js';
+import {
+  ConnectionError,
+  type Environment,
+  LEAST_BYTES,
+  type RegistryAnswer,
+  RegistryHttp,
+} from './registry-http.js';
 import { StatusError, toStatusError } from './registry-status.js';
 import { LoginError, parseChallenges, RegistryTokens } from './registry-tokens.js';
 
@@ -95,6 +106,8 @@ interface RepositoryOptions {
 const MAX_ATTEMPTS = 5;
 const MAX_ATTEMPTS_OF_MIRROR = 2;
 const MAX_ATTEMPTS_EVER = 50;
+/** … where it says nothing at all. A mirror is asked once then. */
+const MAX_ATTEMPTS_OF_MUTE = 2;
 /** A registry that wants a longer rest gets it from the agent, between two pulls. */
 const MAX_REST_MS = 60_000;
 
@@ -106,6 +119,8 @@ export class Repository {
   readonly #authorizations = new Map<string, string>();
   /** Those that turned out to speak no TLS. */
   readonly #withoutTls = new Set<string>();
+  /** Mirrors that said nothing: the rest of the image is not waited for at each of its parts. */
+  readonly #mute = new Set<string>();
 
   constructor(options: RepositoryOptions) {
     this.#options = options;
@@ -155,6 +170,9 @@ export class Repository {
     const said = answer.header('docker-content-digest');
     const digest = descriptor?.digest ?? (isDigest(tagOrDigest) ? tagOrDigest : said) ?? sha256Of(text);
     if (!isDigest(digest)) throw refused(`${hostOf(host)} sends a manifest with a digest that is none`);
+    // Its digest leaves out the signatures in it.
+    if (toMediaType(answer).startsWith('application/vnd.docker.distribution.manifest.v1+'))
+      throw unimplemented(`the manifest ${digest} is ${SCHEMA_1}`);
     const check = new DigestCheck(`the manifest ${digest}`, digest, descriptor?.size);
     check.add(Buffer.from(text));
     check.assert();
@@ -179,7 +197,7 @@ export class Repository {
         throw new ConnectionError(`${hostOf(host)} cannot go on with ${digest} where it broke off`);
       }
       if (answer.status !== 200 && answer.status !== 206)
-        throw await toStatusError(answer, this.#options.clock);
+        throw await toStatusError(answer, this.#options.clock, `blob ${digest}`);
       if (answer.status === 200 && from > 0) await blob.restart();
       try {
         checkLength(answer, blob.size, size, digest);
@@ -206,7 +224,8 @@ export class Repository {
     progress: () => number = () => 0,
   ): Promise<T> {
     const hosts = this.#options.hosts.filter(
-      ({ capabilities, base }) => capabilities.includes(capability) && !this.#withoutTls.has(base),
+      ({ capabilities, base }) =>
+        capabilities.includes(capability) && !this.#withoutTls.has(base) && !this.#mute.has(base),
     );
     const failures: { readonly host: RegistryHost; readonly error: unknown }[] = [];
     for (const host of hosts) {
@@ -221,6 +240,7 @@ export class Repository {
       } catch (error) {
         signal.throwIfAborted();
         failures.push({ host, error });
+        if (isMute(error) && !host.isOrigin && host !== hosts.at(-1)) this.#mute.add(host.base);
         this.#options.logger.info('A registry does not help', { host: host.base, err: messageOf(error) }, 3);
       }
     }
@@ -247,9 +267,13 @@ export class Repository {
         return await work(host);
       } catch (error) {
         signal.throwIfAborted();
-        if (progress() > before) backoff.reset();
+        // Of a few bytes each time there would be no end.
+        if (progress() >= before + LEAST_BYTES) backoff.reset();
         const restMs = restBefore(error);
-        const mostAttempts = isLast ? MAX_ATTEMPTS : MAX_ATTEMPTS_OF_MIRROR;
+        const mostAttempts = Math.min(
+          isLast ? MAX_ATTEMPTS : MAX_ATTEMPTS_OF_MIRROR,
+          isMute(error) ? (host.isOrigin ? MAX_ATTEMPTS_OF_MUTE : 1) : Infinity,
+        );
         if (restMs === undefined || backoff.failures + 1 >= mostAttempts || attempts >= MAX_ATTEMPTS_EVER)
           throw error;
         const delayMs = Math.max(restMs, backoff.nextMs());
@@ -317,6 +341,10 @@ function restBefore(error: unknown): number | undefined {
   if (error instanceof ConnectionError) return error.isTransient ? 0 : undefined;
   if (!(error instanceof StatusError)) return undefined;
   return error.isPassing && error.restMs <= MAX_REST_MS ? error.restMs : undefined;
+}
+
+function isMute(error: unknown): boolean {
+  return error instanceof ConnectionError && error.isMute;
 }
 
 function toMediaType(answer: RegistryAnswer): string {

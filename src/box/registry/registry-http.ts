@@ -28,7 +28,7 @@ import { abortable } from '#base/async/abortable.js';
 import { withinTime } from '#base/async/within-time.js';
 import { messageOf } from '#base/errors/errors.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
-import { type Clock } from '#base/time/clock.js';
+import { type Clock, type ClockTimer } from '#base/time/clock.js';
 import { findProxy, type ProxyAddress } from '#base/wire/find-proxy.js';
 import { toHttpEndpoint } from '#base/wire/http-endpoint.js';
 import { joinHostPort } from '#base/wire/join-host-port.js';
@@ -79,6 +79,11 @@ export class ConnectionError extends Error {
     return this.#code === '' || TRANSIENT.has(this.#code);
   }
 
+  /** Whether nothing came within a limit: to wait for it again and again would take long. */
+  get isMute(): boolean {
+    return this.#code === 'ETIMEDOUT';
+  }
+
   /** Whether the other side seems to speak no TLS. */
   get isWithoutTls(): boolean {
     return /^(EPROTO|ECONNRESET|EPIPE|ERR_SSL_WRONG_VERSION_NUMBER)$/.test(this.#code);
@@ -92,13 +97,15 @@ export class ConnectionError extends Error {
   }
 }
 
+/** The cause of an error of a limit in time: the kernel's own has the same code. */
+const TIMED_OUT = { cause: { code: 'ETIMEDOUT' } };
 const TRANSIENT = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN', 'HPE_INVALID_EOF_STATE']);
 
 const DIAL_TIMEOUT_MS = 30_000;
 const HEAD_TIMEOUT_MS = 60_000;
 /** In each stretch of this length at least that many bytes have to come. */
 const STRETCH_MS = 60_000;
-const LEAST_BYTES = 16 * 1024;
+export const LEAST_BYTES = 16 * 1024;
 const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** Where distributions keep the authorities of a machine: the first one that is there counts, as with Go's programs. */
@@ -180,7 +187,7 @@ export class RegistryHttp {
       const hostTls = hop.isHome ? request.tls : { ...request.tls, clients: [] };
       const tls = await this.#toTls(hostTls);
       const limitMs = dialTimeoutMs + HEAD_TIMEOUT_MS;
-      const late = (): Error => new ConnectionError(`no answer within ${limitMs / 1_000}s`);
+      const late = (): Error => new ConnectionError(`no answer within ${limitMs / 1_000}s`, TIMED_OUT);
       const limits = { clock: this.#clock, limitMs, late, signal };
       return await withinTime(limits, async (inner) => {
         const way =
@@ -190,16 +197,31 @@ export class RegistryHttp {
           ...(way?.options ?? { agent: this.#agentFor(url.protocol, hostTls, tls) }),
         };
         const sent = (url.protocol === 'http:' ? requestPlainly : requestSecurely)(url, options);
-        const dial = this.#clock.setTimer(
-          dialTimeoutMs,
-          () => sent.destroy(new ConnectionError(`not connected within ${dialTimeoutMs / 1_000}s`)),
-          { unref: true },
-        );
-        sent.once('finish', () => dial.cancel());
-        sent.once('close', () => dial.cancel());
+        const endAfter = (mostMs: number, what: string): ClockTimer =>
+          this.#clock.setTimer(
+            mostMs,
+            () => sent.destroy(new ConnectionError(`${what} within ${mostMs / 1_000}s`, TIMED_OUT)),
+            { unref: true },
+          );
+        let limit = endAfter(dialTimeoutMs, 'not connected');
+        let isOver = false;
+        const end = (): void => {
+          isOver = true;
+          limit.cancel();
+        };
+        sent.once('finish', () => {
+          // Who answers before the question was sent is not waited for.
+          if (isOver) return;
+          limit.cancel();
+          limit = endAfter(HEAD_TIMEOUT_MS, 'no answer');
+        });
+        sent.once('close', end);
         sent.end(hop.body);
         return await new Promise<Response>((resolve, reject) => {
-          sent.once('response', (response) => resolve(Object.assign(response, { req: sent })));
+          sent.once('response', (response) => {
+            end();
+            resolve(Object.assign(response, { req: sent }));
+          });
           // It stays: a connection that breaks later is heard of by the reader of the body.
           sent.on('error', reject);
         });

@@ -15,6 +15,7 @@ import {
   type Platform,
 } from '../images/archive/oci-documents.js';
 import { layerAt } from '../images/archive/layer-stream.js';
+import { exhausted } from '../images/archive/unpack-limits.js';
 import { type BlobLease, type BlobStore } from '../images/blob-store.js';
 import { type ImageReference, toReferenceText } from '../images/image-reference.js';
 import { type ResolvedImage } from '../images/image-resolver.js';
@@ -33,6 +34,13 @@ export interface RegistryPull {
 
 /** Indexes within indexes deeper than that are nobody's. */
 const MAX_DEPTH = 4;
+/** An index that names no platforms has each of its manifests read; those of real images name them, or are a few. */
+const MAX_DOCUMENTS = 100;
+/** Charts and other things of registries that are no images have configs of their own kinds. */
+const CONFIG_TYPES: readonly string[] = [
+  'application/vnd.oci.image.config.v1+json',
+  'application/vnd.docker.container.image.v1+json',
+];
 /** How many layers of an image are fetched beside one another, as with containerd: more keep the first one from being unpacked. */
 const LAYERS_AT_ONCE = 3;
 
@@ -51,8 +59,12 @@ export async function resolveFromRegistry(
   const target = await (typeof found === 'string' ? getDocument(found, pull) : store(found, pull));
   const { document, config, configText, manifest } = await choose(target, toReferenceText(reference), pull);
   const { layers } = manifest;
-  if (config.diffIds.length !== layers.length)
-    throw refused(`the image has ${layers.length} layers, and its config speaks of ${config.diffIds.length}`);
+  if (config.diffIds.length !== layers.length) {
+    const { mediaType } = manifest.config;
+    const kind = CONFIG_TYPES.includes(mediaType) ? '' : `, and is of the kind ${mediaType.slice(0, 100)}`;
+    const count = `${layers.length} layers, and its config speaks of ${config.diffIds.length}`;
+    throw refused(`the image has ${count}${kind}`);
+  }
   const parts = [document.descriptor, manifest.config, ...layers];
   // All at once: a layer may also be fetched by another pull, whose lease ends with that one.
   for (const { digest: part } of parts) pull.lease.add(part);
@@ -82,6 +94,7 @@ interface Choice {
 /** The manifest for the platform, behind as many indexes as there are. */
 async function choose(target: FetchedDocument, name: string, pull: RegistryPull): Promise<Choice> {
   const offered: string[] = [];
+  let documents = 0;
   const visit = async (document: FetchedDocument, depth: number): Promise<Choice | undefined> => {
     const { descriptor, text } = document;
     if (isManifest(descriptor)) {
@@ -100,6 +113,8 @@ async function choose(target: FetchedDocument, name: string, pull: RegistryPull)
       pull.platform,
       offered,
     )) {
+      if (++documents > MAX_DOCUMENTS)
+        throw exhausted(`none of the first ${MAX_DOCUMENTS} manifests of "${name}" is for this platform`);
       const choice = await visit(await getDocument(child, pull), depth - 1);
       if (choice !== undefined) return choice;
     }

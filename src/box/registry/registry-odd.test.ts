@@ -1,9 +1,10 @@
 /** What odd registries and odd times do to a pull: it stays bounded, says what is wrong, and leaves nothing behind. */
-import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as setTimeoutAsync } from 'node:timers/promises';
+import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeRegistry } from '#support/fakes/fake-registry.js';
 import { HastyClock } from '#support/fakes/hasty-clock.js';
@@ -13,6 +14,7 @@ import { type Image } from '#watch/messages';
 import { ImageStore } from '../images/image-store.js';
 
 const NEVER = new AbortController().signal;
+const INDEX = 'application/vnd.oci.image.index.v1+json';
 let folder: string;
 let clock: HastyClock;
 let store: ImageStore;
@@ -56,6 +58,14 @@ function holdLayers(made: MadeImage, gate: Promise<void>, onLayer: () => void): 
     void gate.then(() => response.end(fileOf(digest)));
     return true;
   });
+}
+
+/** Lets time go by until then. */
+async function passTimeUntil(isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
+    await clock.advance(5_000);
+    await setTimeoutAsync(5);
+  }
 }
 
 describe('layers that are fetched', () => {
@@ -118,5 +128,117 @@ describe('layers that are fetched', () => {
     registry.tag('app:2', next.manifest);
     const image = await pull('app:2').catch(() => pull('app:2'));
     expect(image.id).toBe(next.id);
+  });
+});
+
+describe('a registry that says nothing', () => {
+  it('is asked twice', async () => {
+    addEight();
+    registry.answerers.push(() => true);
+    let failure: unknown;
+    pull('app:1').catch((error: unknown) => (failure = error));
+    await passTimeUntil(() => failure !== undefined);
+    expect(failure).toMatchObject({ message: expect.stringContaining('no answer within 60s') as unknown });
+    expect(registry.requests).toHaveLength(2);
+  });
+
+  it('as a mirror is asked once, and not again for the rest of the image', async () => {
+    const made = addEight();
+    await using mirror = await FakeRegistry.start();
+    mirror.answerers.push(() => true);
+    const configs = join(folder, 'certs.d', registry.host);
+    await mkdir(configs, { recursive: true });
+    const text = `server = "${registry.url}"\n[host."${mirror.url}"]\n`;
+    await writeFile(join(configs, 'hosts.toml'), text);
+    const pulled = pull('app:1');
+    await passTimeUntil(() => registry.requests.length > 0);
+    expect((await pulled).id).toBe(made.id);
+    expect(mirror.requests).toHaveLength(1);
+  });
+
+  it('is given up, too, where a few bytes come each time', async () => {
+    const made = addEight();
+    registry.answerers.push(({ url = '', headers: { range } }, response) => {
+      const digest = /\/blobs\/(sha256:\w+)/.exec(url)?.[1];
+      if (digest === undefined || digest === made.id) return false;
+      const from = Number(/\d+/.exec(range ?? '')?.[0] ?? 0);
+      const content = fileOf(digest);
+      response.writeHead(range === undefined ? 200 : 206, {
+        'content-length': content.length - from,
+        'content-range': `bytes ${from}-${content.length - 1}/${content.length}`,
+      });
+      response.write(content.subarray(from, from + 10), () => response.destroy());
+      return true;
+    });
+    await expect(pull('app:1')).rejects.toThrow('the connection broke');
+    // Three at the same time.
+    expect(registry.count('/blobs/')).toBeLessThan(20);
+  });
+});
+
+describe('a document that is no image of today', () => {
+  it("is refused in words where it is of Docker's schema 1, whose digest is not that of its bytes", async () => {
+    const type = 'application/vnd.docker.distribution.manifest.v1+prettyjws';
+    const content = JSON.stringify({ schemaVersion: 1, fsLayers: [], signatures: [] });
+    const digest = `sha256:${'b'.repeat(64)}`;
+    registry.answerers.push(({ method }, response) => {
+      response.writeHead(200, { 'content-type': type, 'docker-content-digest': digest });
+      response.end(method === 'HEAD' ? undefined : content);
+      return true;
+    });
+    const words = expect.stringContaining("is of Docker's schema 1") as unknown;
+    await expect(pull('app:1')).rejects.toMatchObject({ code: status.UNIMPLEMENTED, message: words });
+    await expect(pull(`app@${digest}`)).rejects.toMatchObject({ message: words });
+  });
+
+  it('is named by its kind where it is a chart', async () => {
+    const config = registry.layout.addJson('application/vnd.cncf.helm.config.v1+json', { name: 'chart' });
+    const layer = registry.layout.addBlob(
+      'application/vnd.cncf.helm.chart.content.v1.tar+gzip',
+      Buffer.from('x'),
+    );
+    const mediaType = 'application/vnd.oci.image.manifest.v1+json';
+    const chart = { schemaVersion: 2, mediaType, config, layers: [layer] };
+    registry.tag('chart:1', registry.layout.addJson(mediaType, chart));
+    await expect(pull('chart:1')).rejects.toThrow('of the kind application/vnd.cncf.helm.config.v1+json');
+  });
+
+  it('is named where a registry lacks a part of it', async () => {
+    const made = addEight();
+    const mediaType = 'application/vnd.oci.image.manifest.v1+json';
+    const document = JSON.parse(fileOf(made.manifest.digest).toString()) as { layers: BlobRef[] };
+    const digest = `sha256:${'c'.repeat(64)}`;
+    const layers = document.layers.with(0, { ...document.layers[0]!, digest });
+    registry.tag('app:1', registry.layout.addJson(mediaType, { ...document, layers }));
+    await expect(pull('app:1')).rejects.toMatchObject({
+      ...{ code: status.NOT_FOUND },
+      message: expect.stringContaining(
+        `${registry.host} has no such blob ${digest} (404 Not Found`,
+      ) as unknown,
+    });
+  });
+
+  it('is not searched for in indexes of indexes without end', async () => {
+    const documents = new Map<string, string>();
+    const make = (depth: number, at: number): BlobRef => {
+      const manifests =
+        depth === 0 ? [] : Array.from({ length: 8 }, (_, each) => make(depth - 1, each + at * 8));
+      const text = JSON.stringify({ schemaVersion: 2, mediaType: INDEX, manifests, annotations: { at } });
+      const digest = `sha256:${createHash('sha256').update(text).digest('hex')}`;
+      documents.set(digest, text);
+      return { mediaType: INDEX, digest, size: text.length };
+    };
+    const root = make(3, 0);
+    registry.answerers.push(({ url = '', method }, response) => {
+      const digest = /sha256:\w+/.exec(url)?.[0] ?? root.digest;
+      response.writeHead(200, { 'content-type': INDEX, 'docker-content-digest': digest });
+      response.end(method === 'HEAD' ? undefined : documents.get(digest));
+      return true;
+    });
+    await expect(pull('app:1')).rejects.toMatchObject({
+      ...{ code: status.RESOURCE_EXHAUSTED },
+      message: expect.stringContaining('none of the first 100 manifests') as unknown,
+    });
+    expect(registry.requests.length).toBeLessThan(110);
   });
 });

@@ -24,8 +24,12 @@ export class StatusError extends Error {
   }
 }
 
-/** What an answer says that is no success; reads the rest of it. */
-export async function toStatusError(answer: RegistryAnswer, clock: Pick<Clock, 'now'>): Promise<StatusError> {
+/** What an answer says that is no success; reads the rest of it. `what` was asked for. */
+export async function toStatusError(
+  answer: RegistryAnswer,
+  clock: Pick<Clock, 'now'>,
+  what = 'image',
+): Promise<StatusError> {
   const { status, statusText, origin } = answer;
   const restMs = parseRetryAfter(answer.header('retry-after'), clock.now());
   let said = '';
@@ -34,7 +38,7 @@ export async function toStatusError(answer: RegistryAnswer, clock: Pick<Clock, '
   else answer.discard();
   const { host } = new URL(origin);
   const words = said === '' ? statusText : `${statusText}: ${said}`;
-  if (status === 404) return new StatusError(status, `${host} has no such image (${words})`, restMs);
+  if (status === 404) return new StatusError(status, `${host} has no such ${what} (${words})`, restMs);
   if (status !== 429) return new StatusError(status, `${host} answers ${words}`, restMs);
   const rest = restMs > 0 ? `, and asks to wait for ${Math.ceil(restMs / 1_000)}s` : '';
   return new StatusError(status, `${host} limits the rate of pulls (${words})${rest}`, restMs);

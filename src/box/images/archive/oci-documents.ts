@@ -88,6 +88,10 @@ const MANIFEST_TYPES = [
 /** What a name may point to. */
 export const DOCUMENT_TYPES: readonly string[] = [...MANIFEST_TYPES, ...INDEX_TYPES];
 
+/** For errors: what registries have of old, which containerd no longer takes either. */
+export const SCHEMA_1 =
+  "of Docker's schema 1, which is not supported: the image has to be pushed again by a newer tool";
+
 /** Whether a descriptor points to an index. */
 export function isIndex({ mediaType }: Descriptor): boolean {
   return INDEX_TYPES.includes(mediaType);
@@ -123,6 +127,7 @@ export function parseIndex(text: string, what: string): ImageIndex {
 /** Throws UNKNOWN, or UNIMPLEMENTED for a kind of manifest that is no image of today. */
 export function parseManifest(text: string, what: string): ImageManifest {
   const document = parseObject(text, what);
+  if (document['schemaVersion'] === 1) throw unimplemented(`${what} is ${SCHEMA_1}`);
   if (document['schemaVersion'] !== 2)
     throw unimplemented(`${what} is a manifest of a kind that is not supported`);
   const { config, layers } = document;
