@@ -224,8 +224,29 @@ export class BlobStore {
     const blob = await OpenBlob.take(file, descriptor, meter);
     this.#open.set(digest, blob);
     try {
+      await this.#fill(blob, { file, path }, download, signal);
+      await rename(`${path}${PARTIAL}`, path);
+      await syncPath(this.#folder);
+      if (signal.aborted && isFull(signal.reason)) {
+        // Another blob of the same pull found no room: nobody waits for this one any more.
+        await rm(path, { force: true });
+        throw signal.reason;
+      }
+      this.#add(digest, size);
+    } finally {
+      this.#open.delete(digest);
+    }
+  }
+
+  async #fill(
+    blob: OpenBlob,
+    { file, path }: { readonly file: FileHandle; readonly path: string },
+    download: (blob: PartialBlob, signal: AbortSignal) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    try {
       await download(blob, signal);
-      if (!blob.isFinished) throw new Error(`the blob ${digest} was not fetched`);
+      if (!blob.isFinished) throw new Error(`${path} was not fetched`);
       await file.sync();
     } catch (error) {
       // What came before it broke off is not asked for again.
@@ -235,16 +256,7 @@ export class BlobStore {
       throw error;
     } finally {
       blob.end();
-      this.#open.delete(digest);
     }
-    await rename(`${path}${PARTIAL}`, path);
-    await syncPath(this.#folder);
-    if (signal.aborted && isFull(signal.reason)) {
-      // Another blob of the same pull found no room: nobody waits for this one any more.
-      await rm(path, { force: true });
-      throw signal.reason;
-    }
-    this.#add(digest, size);
   }
 
   #pathOf(digest: string): string {

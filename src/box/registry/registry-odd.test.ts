@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as setTimeoutAsync } from 'node:timers/promises';
+import { setImmediate as setImmediateAsync, setTimeout as setTimeoutAsync } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeRegistry } from '#support/fakes/fake-registry.js';
@@ -11,7 +11,7 @@ import { HastyClock } from '#support/fakes/hasty-clock.js';
 import { type BlobRef, type MadeImage } from '#support/fakes/oci-layout.js';
 import { SILENT_LOGGER } from '#base/log/logger.js';
 import { type Image } from '#watch/messages';
-import { ImageStore } from '../images/image-store.js';
+import { ImageStore, type LayerProgress } from '../images/image-store.js';
 
 const NEVER = new AbortController().signal;
 const INDEX = 'application/vnd.oci.image.index.v1+json';
@@ -109,6 +109,24 @@ describe('layers that are fetched', () => {
     expect(await blobs()).toHaveLength(10);
     await store.remove(made.id);
     expect(await blobs()).toEqual([]);
+  });
+
+  it('never go back in how far they are', async () => {
+    addEight();
+    let progress: (() => readonly LayerProgress[]) | undefined;
+    const pulled = store.pull(`${registry.host}/app:1`, NEVER, { onFound: (found) => (progress = found) });
+    let isOver = false;
+    const end = (): void => void (isOver = true);
+    pulled.then(end, end);
+    const seen = new Map<string, number[]>();
+    while (!isOver) {
+      for (const { digest, fetched } of progress?.() ?? [])
+        seen.set(digest, [...(seen.get(digest) ?? []), fetched]);
+      await setImmediateAsync();
+    }
+    await pulled;
+    expect(seen.size).toBe(8);
+    for (const steps of seen.values()) expect(steps).toEqual(steps.toSorted((one, other) => one - other));
   });
 
   it.each<[string, (path: string) => Promise<void>]>([
