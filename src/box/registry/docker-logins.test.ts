@@ -24,7 +24,31 @@ it.each([
   await writeFile(join(folder, 'config.json'), JSON.stringify({ credsStore: 'lab' }));
   const environment = { DOCKER_CONFIG: folder, PATH: `${folder}:${process.env['PATH']}` };
   const logger = new LogRecorder();
-  expect(await new DockerLogins({ environment, logger }).find('registry.lab', NEVER)).toBeUndefined();
+  expect(await new DockerLogins({ environment, logger }).find('registry.lab', 'app', NEVER)).toBeUndefined();
   expect(logger.complaints).toMatchObject([{ fields: { registry: 'registry.lab', err: why } }]);
   expect(JSON.stringify(logger.complaints)).not.toContain('secret');
+});
+
+const encode = (login: string): object => ({ auth: Buffer.from(login).toString('base64') });
+
+it.each([
+  ['registry.lab', 'app', 'whole'],
+  ['registry.lab', 'team/app', 'team'],
+  ['registry.lab', 'teams/app', 'whole'],
+  ['registry.lab', 'team/deep/app', 'deep'],
+  ['other.lab', 'team/app', undefined],
+  ['docker.io', 'library/nginx', 'hub'],
+])('of %s for %s are those of the closest place: %s', async (registry, repository, username) => {
+  const auths = {
+    'registry.lab/team': encode('team:x'),
+    'registry.lab': encode('whole:x'),
+    'https://registry.lab/team/deep/': encode('deep:x'),
+    'other.lab/elsewhere': encode('elsewhere:x'),
+    'https://index.docker.io/v1/': encode('hub:x'),
+  };
+  await writeFile(join(folder, 'config.json'), JSON.stringify({ auths }));
+  const logins = new DockerLogins({ environment: { DOCKER_CONFIG: folder }, logger: new LogRecorder() });
+  expect(await logins.find(registry, repository, NEVER)).toEqual(
+    username === undefined ? undefined : { kind: 'password', username, password: 'x' },
+  );
 });

@@ -54,14 +54,17 @@ export class DockerLogins {
     this.#logger = logger;
   }
 
-  /** For a registry such as `docker.io` or `mirror.lab:5000`. What cannot be read is logged, and is no login. */
-  async find(registry: string, signal: AbortSignal): Promise<Login | undefined> {
+  /**
+   * For a registry such as `docker.io` or `mirror.lab:5000`, and a repository in it: some tools write logins for a part of a
+   * registry. What cannot be read is logged, and is no login.
+   */
+  async find(registry: string, repository: string, signal: AbortSignal): Promise<Login | undefined> {
     const { DOCKER_CONFIG: chosen, HOME: home = homedir() } = this.#environment;
     const file = join(chosen !== undefined && chosen !== '' ? chosen : join(home, '.docker'), 'config.json');
     try {
       const text = await readIfThere(file);
       if (text === undefined) return undefined;
-      return await this.#findIn(parseDockerLogins(text, 'config.json'), registry, signal);
+      return await this.#findIn(parseDockerLogins(text, 'config.json'), { registry, repository }, signal);
     } catch (error) {
       signal.throwIfAborted();
       this.#logger.warn('A login for a registry cannot be read', { registry, file, err: messageOf(error) });
@@ -71,17 +74,16 @@ export class DockerLogins {
 
   async #findIn(
     { entries, helpers, store }: DockerLoginFile,
-    registry: string,
+    { registry, repository }: { readonly registry: string; readonly repository: string },
     signal: AbortSignal,
   ): Promise<Login | undefined> {
-    const isFor = ([place]: readonly [string, unknown]): boolean => isPlaceOf(place, registry);
-    const [place, helper] = [...helpers].find(isFor) ?? [undefined, store];
+    const [place, helper] = findClosest(helpers, registry, repository) ?? [undefined, store];
     const name = registry === 'docker.io' ? 'https://index.docker.io/v1/' : registry;
     if (helper !== undefined && helper !== '') {
       const login = await this.#askHelper(helper, place ?? name, signal);
       if (login !== undefined) return login;
     }
-    const entry = [...entries].find(isFor);
+    const entry = findClosest(entries, registry, repository);
     return entry && toLogin(readDockerLogin(entry[1]));
   }
 
@@ -125,6 +127,22 @@ function readAnswer(program: string, said: string): Readonly<Record<string, unkn
   } catch (error) {
     throw new Error(`the answer of ${program} cannot be read: ${messageOf(error)}`);
   }
+}
+
+/** What is for the longest part of a repository: `registry.lab/team` before `registry.lab`. */
+function findClosest<V>(
+  places: ReadonlyMap<string, V>,
+  registry: string,
+  repository: string,
+): readonly [string, V] | undefined {
+  const pathOf = (place: string): string =>
+    place.replace(/^https?:\/\//, '').replace(/^[^/]*(\/v[12]\/?$)?/, '');
+  return [...places]
+    .filter(([place]) => isPlaceOf(place, registry))
+    .map(([place, value]) => ({ place, value, path: pathOf(place).replace(/\/+$/, '') }))
+    .filter(({ path }) => `/${repository}/`.startsWith(`${path}/`))
+    .sort((one, other) => other.path.length - one.path.length)
+    .map(({ place, value }) => [place, value] as const)[0];
 }
 
 /** Whether `https://index.docker.io/v1/`, `registry.lab:5000`, … is a registry. */

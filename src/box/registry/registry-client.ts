@@ -83,7 +83,7 @@ export class RegistryClient {
     const hosts = await findRegistryHosts(registry, this.#options.configFolders);
     const loginFor = async ({ base, isOrigin }: RegistryHost): Promise<Login | undefined> =>
       (isOrigin ? login : undefined) ??
-      (await this.#logins.find(isOrigin ? registry : new URL(base).host, signal));
+      (await this.#logins.find(isOrigin ? registry : new URL(base).host, path, signal));
     return new Repository({ ...this.#options, http: this.#http, registry, path, hosts, loginFor });
   }
 

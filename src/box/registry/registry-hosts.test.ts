@@ -70,6 +70,15 @@ server = "https://hub.lab"
     });
   });
 
+  it('are where Docker Hub speaks the protocol, as many files give its name', async () => {
+    await save({ 'docker.io/hosts.toml': 'server = "https://docker.io"\n[host."https://mirror.lab"]\n' });
+    const hosts = await findRegistryHosts('docker.io', [folder]);
+    expect(hosts.map(({ base, isOrigin }) => [base, isOrigin])).toEqual([
+      ['https://mirror.lab/v2', false],
+      ['https://registry-1.docker.io/v2', true],
+    ]);
+  });
+
   it('are those of the first folder that has the registry, by either name of its port, else of the default', async () => {
     await save({
       'registry.lab_5000_/hosts.toml': 'server = "http://a.lab"',

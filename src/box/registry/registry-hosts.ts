@@ -50,6 +50,8 @@ export interface RegistryHost {
 const NO_TLS: HostTls = { authorities: [], clients: [], skipVerify: false };
 const EVERYTHING: readonly HostCapability[] = ['pull', 'resolve'];
 const DOCKER_HUB = 'docker.io';
+/** Where it speaks the protocol: its name itself has a web page. */
+const DOCKER_HUB_HOST = 'registry-1.docker.io';
 const MAX_FILE_BYTES = 1024 * 1024;
 
 /** The hosts of a registry, as `docker.io` or `localhost:5000`. Throws UNKNOWN, naming a file that is wrong. */
@@ -85,7 +87,7 @@ async function findFolder(registry: string, configFolders: readonly string[]): P
 
 /** The registry itself. On this machine it may speak TLS or not, with any certificate. */
 function originsOf(registry: string, tls: HostTls): readonly RegistryHost[] {
-  const host = registry === DOCKER_HUB ? 'registry-1.docker.io' : registry;
+  const host = registry === DOCKER_HUB ? DOCKER_HUB_HOST : registry;
   const common = { isOrigin: true, capabilities: EVERYTHING, headers: {} };
   const secure = { ...common, base: `https://${host}/v2`, tls };
   if (!isLocal(host)) return [secure];
@@ -116,7 +118,9 @@ function toBase(address: string, settings: unknown): string {
   const scheme = /^https?:\/\//.test(address) ? '' : isLocal(address) ? 'http://' : 'https://';
   const whole = `${scheme}${address}`;
   if (!URL.canParse(whole)) throw new Error(`"${address}" is no address of a host`);
-  const { origin, pathname, username, password } = new URL(whole);
+  const url = new URL(whole);
+  if (url.host === DOCKER_HUB) url.host = DOCKER_HUB_HOST;
+  const { origin, pathname, username, password } = url;
   if (username + password !== '')
     throw new Error(`"${address}" has a login in it, which belongs into a header`);
   const path = pathname.replace(/\/+$/, '');
@@ -229,7 +233,7 @@ function asTexts(value: unknown, what: string): readonly string[] {
 
 function isHostOf(base: string, registry: string): boolean {
   const { host } = new URL(base);
-  return host === registry || (registry === DOCKER_HUB && host === 'registry-1.docker.io');
+  return host === registry || (registry === DOCKER_HUB && host === DOCKER_HUB_HOST);
 }
 
 /** Whether an address, with or without a port and a path, is of this machine and not the port of HTTPS. */

@@ -115,11 +115,11 @@ describe('layers that are fetched', () => {
     addEight();
     let progress: (() => readonly LayerProgress[]) | undefined;
     const pulled = store.pull(`${registry.host}/app:1`, NEVER, { onFound: (found) => (progress = found) });
-    let isOver = false;
-    const end = (): void => void (isOver = true);
+    const over = new AbortController();
+    const end = (): void => over.abort();
     pulled.then(end, end);
     const seen = new Map<string, number[]>();
-    while (!isOver) {
+    while (!over.signal.aborted) {
       for (const { digest, fetched } of progress?.() ?? [])
         seen.set(digest, [...(seen.get(digest) ?? []), fetched]);
       await setImmediateAsync();
