@@ -1,4 +1,4 @@
-import { open, readFile, rename, rm } from 'node:fs/promises';
+import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { systemCodeOf } from '../errors/system-code.js';
 
@@ -11,6 +11,8 @@ export interface WriteWholeOptions {
    * {@link syncPath} once instead.
    */
   readonly syncsFolder?: boolean;
+  /** Whether the file keeps the mode and, as root, the owner that it has (default: false, only this user may read it). */
+  readonly keepsOwner?: boolean;
 }
 
 /**
@@ -23,10 +25,15 @@ export async function writeWhole(
   content: string | Uint8Array,
   options: WriteWholeOptions = {},
 ): Promise<void> {
-  const { durable = true, syncsFolder = durable } = options;
+  const { durable = true, syncsFolder = durable, keepsOwner = false } = options;
   const temporary = `${path}.tmp`;
+  const before = keepsOwner ? await stat(path).catch(() => undefined) : undefined;
   try {
     await using file = await open(temporary, 'w', 0o600);
+    if (before !== undefined) {
+      if (process.geteuid?.() === 0) await file.chown(before.uid, before.gid);
+      await file.chmod(before.mode & 0o777);
+    }
     await file.writeFile(content);
     if (durable) await file.sync();
   } catch (error) {

@@ -27,8 +27,8 @@ interface EditFlags extends SessionFlags {
 }
 
 const HELP = `
-The object comes as its manifest has it, with defaults. What is saved becomes the manifest, so the object has to be in a file of its own in the folder of the
-agent. What the agent refuses stands on top when the editor opens again; to give up, change nothing or leave an empty file.
+The object comes as its manifest has it, with defaults. What is saved becomes the manifest in the folder of the agent: its file, or its document in a YAML file
+with several. What the agent refuses stands on top when the editor opens again; to give up, change nothing or leave an empty file.
 
 The editor is the one of KUBE_EDITOR, else of EDITOR, else vi.
 

@@ -53,8 +53,11 @@ describe('an object is taken out of the manifests', () => {
 
   it.each([
     [
-      'holds another one, too',
-      `${JSON.stringify(SETTINGS)}\n---\n${JSON.stringify({ ...SETTINGS, metadata: { name: 'b' } })}`,
+      'holds a list',
+      JSON.stringify({
+        ...{ apiVersion: 'v1', kind: 'List' },
+        items: [SETTINGS, { ...SETTINGS, metadata: { name: 'b' } }],
+      }),
       'which has other objects, too',
     ],
     [

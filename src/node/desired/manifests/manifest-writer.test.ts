@@ -160,8 +160,32 @@ describe('an object that is applied', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
+  it('is changed within a file of several YAML documents, which else stays as it is', async () => {
+    found = 'shared.yaml';
+    const file = join(folder, 'shared.yaml');
+    const [config, last] = ['# settings\napiVersion: v1\n', '--- # the last\n'].map(
+      (head) => `${head}kind: ConfigMap\n`,
+    );
+    const before = `${config}metadata: { name: one }\n---\n# the web server\n`;
+    const after = `${last}apiVersion: v1\nmetadata:\n  name: two # of two\n`;
+    await writeFile(file, `${before}${JSON.stringify(pod('a:1'))}\n${after}`, { mode: 0o640 });
+    expect(await writer().apply(WEB, pod('a:1'))).toMatchObject({ result: 'unchanged' });
+    expect(await writer().apply(WEB, pod('a:1'), { mustBeNew: true })).toEqual({ kind: 'exists' });
+    expect(await writer().apply(WEB, pod('a:2'), { isDryRun: true })).toMatchObject({ result: 'configured' });
+    expect(await readFile(file, 'utf8')).toContain('a:1');
+    expect(await writer().apply(WEB, pod('a:2'))).toMatchObject({ result: 'configured' });
+    const text = await readFile(file, 'utf8');
+    expect(text.startsWith(before) && text.endsWith(after)).toBe(true);
+    expect(text).toContain('image: a:2');
+    expect((await stat(file)).mode & 0o777).toBe(0o640);
+    expect(await readdir(folder)).toEqual(['shared.yaml']);
+  });
+
   it.each([
-    ['another object beside it', `${JSON.stringify(pod('a:1'))}\n---\n${JSON.stringify(secret('x'))}`],
+    [
+      'another object on the same line',
+      `--- ${JSON.stringify(secret('x'))}\n---\n${JSON.stringify(pod('a:1'))}`,
+    ],
     ['something that is no manifest', 'hello: ['],
     ['another object', JSON.stringify({ ...pod('a:1'), metadata: { name: 'other' } })],
     ['a list', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [pod('a:1'), secret('x')] })],
@@ -215,8 +239,22 @@ describe('an object that is to go', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
+  it('goes out of a file of several YAML documents, and with the file when it is the last', async () => {
+    found = 'shared.yaml';
+    const file = join(folder, 'shared.yaml');
+    const web = `# web\n${JSON.stringify(pod('a:1'))}\n`;
+    await writeFile(file, `${web}---\n# the key\n${JSON.stringify(secret('x'))}\n`);
+    expect(await writer().remove(KEY, true)).toEqual({ kind: 'removed' });
+    expect(await readFile(file, 'utf8')).toContain('Secret');
+    expect(await writer().remove(KEY, false)).toEqual({ kind: 'removed' });
+    expect(await readFile(file, 'utf8')).toBe(web);
+    expect(await writer().remove(WEB, false)).toEqual({ kind: 'removed' });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
   it.each([
-    ['something else, too', `${JSON.stringify(pod('a:1'))}\n---\n${JSON.stringify(secret('x'))}`],
+    ['a list', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [pod('a:1'), secret('x')] })],
+    ['something else on a line', `--- ${JSON.stringify(pod('a:1'))}\n--- ${JSON.stringify(secret('x'))}`],
     ['another one', JSON.stringify({ ...secret('x'), metadata: { name: 'other' } })],
     ['what cannot be read', 'hello: ['],
   ])('stays in a file that holds %s', async (what, text) => {

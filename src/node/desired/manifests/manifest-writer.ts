@@ -3,8 +3,8 @@
  * files.
  *
  * In: an object as JSON, or its name. Out: a file with it, written as a whole, or no such file, or why not.
- * The object may be invalid, or in a file with others, which belongs to its author. Only the file is changed:
- * the source picks that up as with any file.
+ * The object may be invalid. Of a file with several YAML documents only its document is changed; a list, or another file
+ * with several objects, belongs to its author. Only the file is changed: the source picks that up as with any file.
  *
  * @module
  */
@@ -23,6 +23,7 @@ import { hashPod } from '#kube/pod/static-pod.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { syncPath, writeWhole } from '#base/fs/whole-file.js';
 import { Mutex } from '#base/async/mutex.js';
+import { cutDocument, type ManifestDocument, replaceDocument, splitDocuments } from './manifest-documents.js';
 import { type ManifestProblem } from './manifest-problem.js';
 import {
   LARGEST_MANIFEST_BYTES,
@@ -115,9 +116,13 @@ export class ManifestWriter {
     const path = join(folder, await this.#chooseFile(object));
     const text = await readText(path);
     if (text === undefined) return { kind: 'not there' };
-    const obstacle = findObstacle(this.#read(text, path), object, path);
-    if (obstacle !== undefined) return obstacle;
-    if (!isDryRun) {
+    const place = this.#findPlace(text, object, path);
+    if (place.kind === 'in the way') return place;
+    const rest = place.document === undefined ? undefined : cutDocument(text, place.document);
+    if (rest !== undefined && !this.#isOnlyChange(text, rest, path, 'removed')) return othersIn(path);
+    if (isDryRun) return { kind: 'removed' };
+    if (rest !== undefined) await writeWhole(path, rest, { keepsOwner: true });
+    else {
       await rm(path, { force: true });
       await syncPath(folder);
     }
@@ -131,8 +136,7 @@ export class ManifestWriter {
   ): Promise<ApplyOutcome> {
     const { folder, nodeName, findForbidden } = this.#options;
     const written = toWrittenObject(value, nodeName);
-    const [text, place] = [JSON.stringify(written), `${given.kind}/${given.name}`];
-    const reading = this.#read(text, place);
+    const reading = this.#read(JSON.stringify(written), `${given.kind}/${given.name}`);
     if (reading.problems.length > 0) return { kind: 'invalid', problems: reading.problems };
     const pod = reading.pods[0]?.pod;
     const forbidden = pod === undefined ? [] : findForbidden(pod);
@@ -142,20 +146,51 @@ export class ManifestWriter {
     const name = await this.#chooseFile(object);
     const path = join(folder, name);
     const before = await readText(path);
-    const known = before === undefined ? undefined : this.#read(before, path);
-    if (mustBeNew === true && known !== undefined && hasObject(known, object)) return { kind: 'exists' };
-    const obstacle = known && findObstacle(known, object, path);
-    if (obstacle !== undefined) return obstacle;
-    if (known === undefined) {
+    if (mustBeNew === true && before !== undefined && hasObject(this.#read(before, path), object))
+      return { kind: 'exists' };
+    const place = before === undefined ? undefined : this.#findPlace(before, object, path);
+    if (place?.kind === 'in the way') return place;
+    if (place === undefined) {
       const problems = reading.pods[0]?.findProblemsOfNew() ?? [];
       if (problems.length > 0) return { kind: 'invalid', problems };
     }
-    if (known !== undefined && isSame(known, reading))
-      return { kind: 'applied', result: 'unchanged', reading: known };
-    const refused = refusalsOf(known, reading);
+    if (place !== undefined && isSame(place.reading, reading))
+      return { kind: 'applied', result: 'unchanged', reading: place.reading };
+    const refused = refusalsOf(place?.reading, reading);
     if (refused.length > 0) return { kind: 'invalid', problems: refused };
-    if (isDryRun !== true) await writeWhole(path, this.#toText(written, reading, name));
-    return { kind: 'applied', result: known === undefined ? 'created' : 'configured', reading };
+    const outcome = {
+      kind: 'applied',
+      result: place === undefined ? 'created' : 'configured',
+      reading,
+    } as const;
+    if (isDryRun === true && place?.document === undefined) return outcome;
+    const content = this.#toText(written, reading, name);
+    const next = place?.document === undefined ? content : replaceDocument(before!, place.document, content);
+    if (next !== content && !this.#isOnlyChange(before!, next, path, 'changed')) return othersIn(path);
+    if (isDryRun !== true) await writeWhole(path, next, { keepsOwner: true });
+    return outcome;
+  }
+
+  /** Where in a file an object is: the whole file, or one document of it. */
+  #findPlace(text: string, object: AppliedObject, path: string): ObjectPlace | Obstacle {
+    const reading = this.#read(text, path);
+    const obstacle = findObstacle(reading, object, path);
+    if (obstacle === undefined) return { kind: 'found', reading, document: undefined };
+    if (obstacle.holds !== 'others' || !hasObject(reading, object)) return obstacle;
+    for (const document of splitDocuments(text) ?? []) {
+      const part = this.#read(text.slice(document.start, document.end), path);
+      if (findObstacle(part, object, path) === undefined) return { kind: 'found', reading: part, document };
+    }
+    return obstacle;
+  }
+
+  /** Whether all other objects of the file are as before. */
+  #isOnlyChange(before: string, after: string, path: string, what: 'changed' | 'removed'): boolean {
+    const [one, other] = [before, after].map((text) => this.#read(text, path));
+    const [texts, rest] = [textsOf(one!), textsOf(other!)];
+    const missing = texts.filter((text) => !rest.includes(text)).length;
+    const isComplete = rest.length === texts.length - (what === 'removed' ? 1 : 0);
+    return other!.problems.length === 0 && isComplete && missing <= 1;
   }
 
   /**
@@ -194,6 +229,26 @@ function fileNameOf({ kind, namespace, name }: AppliedObject): string {
   return `${short}.${kind.toLowerCase()}.yaml`;
 }
 
+/** Where an object was found, and what is read there: that object. */
+interface ObjectPlace {
+  readonly kind: 'found';
+  readonly reading: ManifestReading;
+  /** Undefined for the whole file. */
+  readonly document: ManifestDocument | undefined;
+}
+
+function othersIn(file: string): Obstacle {
+  return { kind: 'in the way', file, holds: 'others' };
+}
+
+/** Each object of a file as a text, by which it can be compared. */
+function textsOf({ pods, objects }: ManifestReading): string[] {
+  return [
+    ...pods.map(({ pod }) => JSON.stringify(pod)),
+    ...objects.map(({ object }) => JSON.stringify(toPlainObject(object))),
+  ];
+}
+
 /** Undefined for a file with only this object. An unreadable file may contain anything. */
 function findObstacle(reading: ManifestReading, object: AppliedObject, file: string): Obstacle | undefined {
   const { pods, objects, problems } = reading;
@@ -201,7 +256,7 @@ function findObstacle(reading: ManifestReading, object: AppliedObject, file: str
   const count = pods.length + objects.length;
   if (count === 0) return { kind: 'in the way', file, holds: 'nothing' };
   const isAlone = count === 1 && hasObject(reading, object);
-  return isAlone ? undefined : { kind: 'in the way', file, holds: 'others' };
+  return isAlone ? undefined : othersIn(file);
 }
 
 function hasObject({ pods, objects }: ManifestReading, { kind, namespace, name }: AppliedObject): boolean {
