@@ -2,6 +2,7 @@
 //
 //   podloop-VERSION.tgz            the npm package
 //   podloop_VERSION_amd64.deb      Debian packages (and arm64), where dpkg-deb is there
+//   podloop-VERSION-linux-x64.tar.gz  the program as one file with Node inside (and arm64); see node-binary.mjs for where Node is from
 //   podloop-VERSION.cdx.json       what is in it: a bill of materials (CycloneDX), by npm sbom
 //   SHA256SUMS                     of all of these; with MINISIGN_KEY, a secret key of minisign, SHA256SUMS.minisig too
 //
@@ -14,6 +15,7 @@ import path from 'node:path';
 import { ARCHITECTURES, findRuntimePackages, makeDebianPackage } from './debian-package.mjs';
 import { makeBillOfMaterials } from './bill-of-materials.mjs';
 import { makeManPages } from './man-pages.mjs';
+import { makeExecutableArchive } from './single-executable.mjs';
 
 const repository = path.resolve(import.meta.dirname, '../..');
 const target = path.resolve(process.argv[2] ?? path.join(repository, 'release'));
@@ -48,6 +50,14 @@ try {
       });
     }
   } else say('skipping the Debian packages: there is no dpkg-deb');
+  for (const machine of Object.values(ARCHITECTURES)) {
+    say(`making the single executable for ${machine}`);
+    const cache = path.join(repository, 'node_modules/.cache/release');
+    const own = path.join(work, `executable-${machine}`);
+    await makeExecutableArchive({
+      ...{ repository, tarball, target, work: own, cache, machine, version, epochS, manPages, completions },
+    });
+  }
   writeSums();
 } finally {
   rmSync(work, { recursive: true, force: true });

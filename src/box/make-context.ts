@@ -8,6 +8,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
+import { findInExecutable } from '#base/program/executable-files.js';
 import { Cgroups, toCgroupPrefix } from './cgroups/cgroups.js';
 import { PodStats } from './stats/pod-stats.js';
 import { type ContainerHost } from './container/container-host.js';
@@ -141,6 +142,7 @@ async function makeWalls(options: ContextOptions) {
 }
 
 async function readVersion(): Promise<string> {
-  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
+  const manifest = new URL('../../package.json', import.meta.url);
+  const text = findInExecutable(manifest) ?? (await readFile(manifest));
+  return (JSON.parse(text.toString('utf8')) as { version: string }).version;
 }

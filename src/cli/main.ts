@@ -11,6 +11,7 @@ import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { SystemClock } from '#base/time/clock.js';
 import { SourcePlaces } from '#base/log/source-places.js';
+import { isSingleExecutable } from '#base/program/executable-files.js';
 import { type CliHost } from './cli-host.js';
 import { setEngineFlags } from './engine-flags.js';
 import { type InterruptSource, listenForInterrupts } from './interrupts.js';
@@ -57,7 +58,7 @@ const host: CliHost = {
   },
   terminal: findTerminal(process.stdout, process, env),
   window: findWindow(process.stdout),
-  selfCommand: [process.execPath, fileURLToPath(import.meta.url)],
+  selfCommand: isSingleExecutable() ? [process.execPath] : [process.execPath, fileURLToPath(import.meta.url)],
   listenForInterrupts: () => listenForInterrupts(signals, clock, (code) => process.exit(code)),
   onUserSignal: (listener) => {
     process.on('SIGUSR1', listener);

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { findInExecutable } from '#base/program/executable-files.js';
+
+const MANIFEST = new URL('../../package.json', import.meta.url);
 
 /** The version of this package. */
 export function packageVersion(): string {
-  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    version: string;
-  };
-  return manifest.version;
+  const text = (findInExecutable(MANIFEST) ?? readFileSync(MANIFEST)).toString('utf8');
+  return (JSON.parse(text) as { version: string }).version;
 }

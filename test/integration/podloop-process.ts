@@ -14,6 +14,8 @@ export interface PodloopProcessOptions {
   readonly cwd?: string;
   /** Another program than the built one. */
   readonly main?: string;
+  /** The single executable, which is Node and the program in one: instead of `main`. */
+  readonly executable?: string;
   /** Node's own, before the program. */
   readonly nodeFlags?: readonly string[];
   /** What it reads from standard input, up to its end; nothing unless told. */
@@ -38,8 +40,9 @@ export class PodloopProcess implements AsyncDisposable {
   readonly #onLine = new Set<() => void>();
 
   constructor(args: readonly string[], options: PodloopProcessOptions = {}) {
-    const { env, uid, cwd, stdin, main = PODLOOP_MAIN, nodeFlags = [] } = options;
-    this.child = spawn(process.execPath, [...nodeFlags, main, ...args], {
+    const { env, uid, cwd, stdin, main = PODLOOP_MAIN, executable, nodeFlags = [] } = options;
+    const before = executable === undefined ? [...nodeFlags, main] : [];
+    this.child = spawn(executable ?? process.execPath, [...before, ...args], {
       stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
       env: { PATH: process.env['PATH'], ...env },
       ...(uid === undefined ? {} : { uid }),

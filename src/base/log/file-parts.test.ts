@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { brotliCompressSync } from 'node:zlib';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { findPart, readFileParts, readPartsOf } from './file-parts.js';
 
 type Part = readonly [line: number, column: number, source: number, sourceLine: number];
@@ -40,7 +41,7 @@ it('finds nothing in a file without parts', () => {
 
 it('finds the parts of one file among those of all', () => {
   const folder = mkdtempSync(join(tmpdir(), 'podloop-parts-'));
-  const index = join(folder, 'podloop.parts');
+  const index = pathToFileURL(join(folder, 'podloop.parts'));
   try {
     const [first, second] = [
       brotliCompressSync(write(['a.js'], [1, 1, 1, 7])),
@@ -55,7 +56,7 @@ it('finds the parts of one file among those of all', () => {
     expect(findPart(readPartsOf('one-ä.js', index)!, 3, 1)).toEqual({ file: 'a.js', line: 9 });
     expect(findPart(readPartsOf('two.js', index)!, 1, 1)).toEqual({ file: 'c.js', line: 9 });
     for (const name of ['three.js', 'toString', '']) expect(readPartsOf(name, index)).toBeUndefined();
-    expect(() => readPartsOf('one.js', join(folder, 'none'))).toThrow('ENOENT');
+    expect(() => readPartsOf('one.js', pathToFileURL(join(folder, 'none')))).toThrow('ENOENT');
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -1,5 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { brotliDecompressSync } from 'node:zlib';
+import { findInExecutable } from '../program/executable-files.js';
 import { type SourcePlace } from './source-place.js';
 
 /** The parts of a bundled file: the index that `scripts/bundle-program.mjs` has written. */
@@ -23,22 +24,27 @@ const COUNT_BYTES = 4;
  * where the parts of each file begin behind it and how many bytes they are, and the parts, compressed by brotli. Undefined for a file
  * that is not in the table. Throws what the file system says.
  */
-export function readPartsOf(name: string, index: string): FileParts | undefined {
+export function readPartsOf(name: string, index: URL): FileParts | undefined {
+  const inside = findInExecutable(index);
+  if (inside !== undefined) return findPartsOf(name, (at, length) => inside.subarray(at, at + length));
   const file = openSync(index, 'r');
   try {
-    const read = (at: number, length: number): Buffer => {
+    return findPartsOf(name, (at, length) => {
       const bytes = Buffer.alloc(length);
       return bytes.subarray(0, readSync(file, bytes, 0, length, at));
-    };
-    const length = read(0, COUNT_BYTES).readUInt32LE(0);
-    const table = JSON.parse(read(COUNT_BYTES, length).toString()) as Readonly<
-      Record<string, [number, number]>
-    >;
-    const place = Object.hasOwn(table, name) ? table[name] : undefined;
-    return place && readFileParts(brotliDecompressSync(read(COUNT_BYTES + length + place[0], place[1])));
+    });
   } finally {
     closeSync(file);
   }
+}
+
+function findPartsOf(name: string, read: (at: number, length: number) => Buffer): FileParts | undefined {
+  const length = read(0, COUNT_BYTES).readUInt32LE(0);
+  const table = JSON.parse(read(COUNT_BYTES, length).toString()) as Readonly<
+    Record<string, [number, number]>
+  >;
+  const place = Object.hasOwn(table, name) ? table[name] : undefined;
+  return place && readFileParts(brotliDecompressSync(read(COUNT_BYTES + length + place[0], place[1])));
 }
 
 /** Parses an index: the number of parts (four bytes), the parts, then the sources, one per line. */

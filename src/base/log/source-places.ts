@@ -59,7 +59,7 @@ export class SourcePlaces {
 
 function readParts(url: string): FileParts | undefined {
   try {
-    return readPartsOf(basename(fileURLToPath(url)), fileURLToPath(new URL(INDEX_NAME, OWN_FOLDER)));
+    return readPartsOf(basename(fileURLToPath(url)), new URL(INDEX_NAME, OWN_FOLDER));
   } catch {
     // The file was not bundled, so its name is right; and logging must never fail because of a name.
     return undefined;

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Socket } from 'node:net';
+import { toNodeCommand } from '#base/program/node-script.js';
 import { TOOL_PATH } from '../process/find-tools.js';
 
 /** A connection inside a sandbox that could not be made. */
@@ -114,10 +115,10 @@ export class ConnectionHelper {
   #hasEnded = false;
 
   constructor({ holderPid, namespace }: ConnectionHelperOptions) {
-    const node = [process.execPath, ...NODE_FLAGS, '-e', SCRIPT];
-    const child = spawn('nsenter', [`--net=/proc/${holderPid}/ns/net`, '--', ...node], {
+    const { argv, env } = toNodeCommand({ script: { code: SCRIPT }, flags: NODE_FLAGS });
+    const child = spawn('nsenter', [`--net=/proc/${holderPid}/ns/net`, '--', ...argv], {
       cwd: '/',
-      env: { PATH: TOOL_PATH },
+      env: { ...env, PATH: TOOL_PATH },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
     this.#child = child;

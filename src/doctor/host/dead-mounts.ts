@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { toNodeCommand } from '#base/program/node-script.js';
 import { type MountOrigin, parseMountOrigins } from '#base/proc/mountinfo.js';
 import { type HostFiles, SilentFilesError } from '../facts/host-files.js';
 import { type SeenProcess } from '../facts/process-table.js';
@@ -48,13 +49,13 @@ type MountAnswer = { readonly mount: ServedMount } & (
 
 /**
  * The mounts with a server that does not answer. Rejects where the process that asks them does not begin in its time, which says
- * nothing of them. @param program of Node
+ * nothing of them. @param node path of another Node
  */
-export async function askMounts(files: HostFiles, program = process.execPath): Promise<MountAnswer[]> {
+export async function askMounts(files: HostFiles, node?: string): Promise<MountAnswer[]> {
   const mounts = parseServedMounts((await files.find('/proc/1/mountinfo')) ?? '');
   if (mounts.length === 0) return [];
   const paths = await Promise.all(mounts.map(async ({ path }) => await files.locate(path)));
-  const answers = await askForRoom(files, paths, program);
+  const answers = await askForRoom(files, paths, node);
   return mounts.flatMap((mount, at): MountAnswer[] => {
     const code = answers.get(at);
     if (code === undefined) return [{ mount, silentForMs: ANSWER_LIMIT_MS }];
@@ -65,11 +66,13 @@ export async function askMounts(files: HostFiles, program = process.execPath): P
 async function askForRoom(
   files: HostFiles,
   paths: readonly string[],
-  program: string,
+  node: string | undefined,
 ): Promise<ReadonlyMap<number, string>> {
   const answers = new Map<number, string>();
-  const child = spawn(program, ['-e', SCRIPT, ...paths], {
-    env: { UV_THREADPOOL_SIZE: String(paths.length) },
+  const { argv, env } = toNodeCommand({ script: { code: SCRIPT }, args: paths, node });
+  const [program, ...args] = argv;
+  const child = spawn(program, args, {
+    env: { ...env, UV_THREADPOOL_SIZE: String(paths.length) },
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   let text = '';

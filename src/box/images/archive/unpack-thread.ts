@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { Worker } from 'node:worker_threads';
+import { type Worker } from 'node:worker_threads';
+import { isSingleExecutable } from '#base/program/executable-files.js';
+import { startThread } from '#base/program/start-thread.js';
 import { RpcError } from '../../rpc-error.js';
 import { type Layer } from './layer-stream.js';
 import {
@@ -27,13 +29,14 @@ export async function unpackInThread(
   signal: AbortSignal,
 ): Promise<Unpacked> {
   const canLocate = layers.every(({ locate }) => locate !== undefined);
-  if (!canLocate || !existsSync(fileURLToPath(ENTRY))) return unpackLayers(place, layers, onRead, signal);
+  const isThere = isSingleExecutable() || existsSync(fileURLToPath(ENTRY));
+  if (!canLocate || !isThere) return unpackLayers(place, layers, onRead, signal);
   const task: UnpackTask = {
     place,
     layers: layers.map(({ descriptor, diffId }) => ({ descriptor, diffId })),
   };
   // Flags of the process (an inspector, a loader) are not for the thread.
-  const worker = new Worker(ENTRY, { execArgv: [], workerData: task });
+  const worker = startThread(ENTRY, { execArgv: [], workerData: task });
   const abort = (): void => worker.postMessage('abort' satisfies UnpackOrder);
   signal.addEventListener('abort', abort, { once: true });
   try {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock } from '#base/time/clock.js';
+import { toNodeCommand } from '#base/program/node-script.js';
 import { defer } from '../../deferred.js';
 import { isAlive, type ProcessIdentity } from '../../process/child-identity.js';
 import { sendSignal } from '../../process/process-table.js';
@@ -101,13 +102,15 @@ export class PortProxies {
 
   async #spawn(task: object, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
-    const { wrap, node = process.execPath, clock } = this.#options;
-    const [file = '', ...args] = wrap([node, ...NODE_FLAGS, this.#script, JSON.stringify(task)]);
+    const { wrap, node, clock } = this.#options;
+    const script = { file: this.#script };
+    const { argv, env } = toNodeCommand({ script, args: [JSON.stringify(task)], flags: NODE_FLAGS, node });
+    const [file = '', ...args] = wrap(argv);
     const child = spawn(file, args, {
       cwd: '/',
       detached: true,
       stdio: ['ignore', 'pipe', 'ignore'],
-      env: {},
+      env,
     });
     const answer = defer<string>();
     let text = '';

@@ -115,13 +115,13 @@ async function openView(flags: DemoFlags, host: CliHost, signal: AbortSignal): P
 }
 
 /** Where the agent is reached, and what to type in another terminal for that. */
-function whatToType({ socket }: Agent, { selfCommand: [node, script = ''] }: CliHost): string[] {
-  const near = relative('', script);
-  const program = near.startsWith('..') ? script : near;
+function whatToType({ socket }: Agent, { selfCommand: [program, ...script] }: CliHost): string[] {
+  const near = script.map((file) => (relative('', file).startsWith('..') ? file : relative('', file)));
+  const node = near.length > 0 && program.endsWith('/node') ? 'node' : program;
   return [
     `Socket  ${socket}`,
     `Type    export PODLOOP_SOCKET=${socket}`,
-    `        ${node.endsWith('/node') ? 'node' : node} ${program} get pods   # in another terminal`,
+    `        ${[node, ...near].join(' ')} get pods   # in another terminal`,
   ];
 }
 

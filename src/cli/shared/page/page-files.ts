@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { brotliDecompress } from 'node:zlib';
+import { findInExecutable } from '#base/program/executable-files.js';
 
 /** A file of the page, compressed as it is stored. */
 export interface PageFile {
@@ -39,7 +40,8 @@ export class PageFiles {
   async find(path: string): Promise<PageFile | undefined> {
     const name = FILES[path];
     if (name === undefined) return undefined;
-    const brotli = await readFile(new URL(`${name}.br`, this.#folder));
+    const file = new URL(`${name}.br`, this.#folder);
+    const brotli = findInExecutable(file) ?? (await readFile(file));
     return { contentType: TYPES[name.split('.')[1]!]!, brotli };
   }
 

@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
+import { type Worker } from 'node:worker_threads';
 import { abortable } from '#base/async/abortable.js';
 import { type Clock, type ClockTimer } from '#base/time/clock.js';
 import { messageOf } from '#base/errors/errors.js';
 import { startFairDeadline } from '#base/async/fair-deadline.js';
 import { type Logger } from '#base/log/logger.js';
 import { Mutex } from '#base/async/mutex.js';
+import { startThread } from '#base/program/start-thread.js';
 import { type WorkerAnswer, type WorkerRequest } from './manifest-worker.js';
 import { type SourceObject } from './source-object.js';
 import { type ParsedManifest, type SourcePod } from './source-pod.js';
@@ -81,7 +82,7 @@ export class ThreadedManifestParser implements ManifestParser, AsyncDisposable {
     if (this.#closed) return { kind: 'gave-up', why: 'podloop is ending' };
     if (this.#isReplaced) return await this.#parseHere(request, signal);
     this.#idle?.cancel();
-    const thread = (this.#thread ??= startThread(this.#options.entry));
+    const thread = (this.#thread ??= startParser(this.#options.entry));
     try {
       const started = await this.#within(START_DEADLINE_MS, thread, thread.ready);
       if (started === 'too late') return await this.#giveUp('the thread that reads manifests does not start');
@@ -159,8 +160,8 @@ function isFileMissing(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && MISSING_FILE_CODES.includes(String(error.code));
 }
 
-function startThread(entry: URL): Thread {
-  const worker = new Worker(entry, {
+function startParser(entry: URL): Thread {
+  const worker = startThread(entry, {
     // Flags of the process (an inspector, a loader) are not for the thread.
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MIB },
