@@ -10,6 +10,7 @@ import { type Descriptor } from './oci-documents.js';
 import { type TarEntry } from '#base/wire/tar/tar-entry.js';
 import { readTar } from '#base/wire/tar/tar-reader.js';
 import { exhausted } from './unpack-limits.js';
+import { MAX_WINDOW_BYTES, ZstdFrames } from './zstd-frames.js';
 
 /** What bounds the reading of a layer. */
 export interface LayerBounds {
@@ -172,28 +173,18 @@ async function* decode(
 function makeDecoder(first: Buffer, what: string): Transform | undefined {
   if (first.subarray(0, 2).equals(GZIP)) return zlib.createGunzip(GUNZIP);
   if (!first.subarray(0, 4).equals(ZSTD)) return undefined;
-  if (windowOf(first) > MAX_WINDOW_BYTES)
-    throw refused(`${what} cannot be decompressed: it wants more than 128 MiB of memory for that`);
-  // Node has it from 22.15 on.
+  // Node has it from 22.15 on, with a limit for the memory that it takes.
   const { createZstdDecompress } = zlib as { createZstdDecompress?: () => Transform };
   return createZstdDecompress === undefined ? makeZstdDecoder(what) : createZstdDecompress();
 }
 
-/** As the zstd program and Node allow it. */
-const MAX_WINDOW_BYTES = 2 ** 27;
 const MAX_PUSH_BYTES = 16 * 1024;
-
-/** How far back a frame of zstd may refer, which is the memory that it takes; 0 where its header does not say so. */
-function windowOf(frame: Buffer): number {
-  const [descriptor = 0, window = 0] = frame.subarray(4, 6);
-  // A frame in one segment has its own size there instead.
-  if ((descriptor & 0x20) !== 0) return 0;
-  const base = 2 ** (10 + (window >> 3));
-  return base + (base / 8) * (window & 7);
-}
 
 /** For Node without zstd of its own: slower, and in small pieces, as each is decompressed in one go. */
 function makeZstdDecoder(what: string): Transform {
+  const frames = new ZstdFrames((bytes) => {
+    if (bytes > MAX_WINDOW_BYTES) throw new Error('it wants more than 128 MiB of memory for that');
+  });
   const decoder = new Decompress((chunk) => {
     if (chunk.length > 0) transform.push(chunk);
   });
@@ -205,11 +196,16 @@ function makeZstdDecoder(what: string): Transform {
       done(refused(`${what} cannot be decompressed: ${(error as Error).message}`));
     }
   };
+  const push = (piece: Buffer): void => {
+    // Before the decoder takes the memory for a frame that begins in it.
+    frames.add(piece);
+    decoder.push(piece);
+  };
   const transform = new Transform({
     transform: (chunk: Buffer, _, done) =>
       run(() => {
         for (let at = 0; at < chunk.length; at += MAX_PUSH_BYTES)
-          decoder.push(chunk.subarray(at, at + MAX_PUSH_BYTES));
+          push(chunk.subarray(at, at + MAX_PUSH_BYTES));
       }, done),
     flush: (done) =>
       run(() => {
