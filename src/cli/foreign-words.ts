@@ -4,7 +4,6 @@
  * A word that is a command of podloop is not listed.
  */
 const FOREIGN_WORDS: Readonly<Record<string, string>> = {
-  annotate: 'change the annotations in the manifest; the running agent reads it',
   'api-resources':
     'podloop explain lists the kinds that manifests may have; podloop get all shows what is there',
   'api-versions': 'podloop explain lists the kinds that manifests may have',
@@ -43,7 +42,6 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   kubectl: 'leave the word out, as in "podloop get pods"',
   kustomize:
     'podloop validate FOLDER; another program builds kustomizations, and podloop apply -f - takes what it prints',
-  label: 'change the labels in the manifest; the running agent reads it',
   list: 'podloop get pods',
   login:
     'write the credentials where "docker login" writes them, into ~/.docker/config.json: the runtime in the box reads them at each pull',
@@ -55,7 +53,6 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   node: 'podloop get nodes, or podloop describe node NAME',
   nodes: 'podloop get nodes, or podloop top nodes',
   options: 'podloop COMMAND --help lists the flags of each command',
-  patch: 'podloop apply -f FILE',
   pause: 'podloop stop NAME, and podloop start NAME',
   play: 'podloop run FOLDER, or podloop apply -f FILE',
   plugin:
@@ -79,7 +76,6 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   serve: 'podloop run FOLDER',
   service: 'podloop get services, podloop describe service NAME',
   services: 'podloop get services -A',
-  set: 'podloop edit KIND/NAME, or change the manifest; podloop scale sets replicas',
   show: 'podloop describe KIND/NAME, or podloop get KIND/NAME -o yaml',
   statsp: 'podloop stats',
   status: 'podloop get pods -A, or podloop doctor',

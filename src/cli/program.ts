@@ -132,6 +132,26 @@ export const COMMANDS: readonly LazyCommand[] = [
     load: async (host) => (await import('./commands/edit/edit.js')).editCommand(host),
   },
   {
+    name: 'patch',
+    summary: 'Change some fields of an object of a running agent',
+    load: async (host) => (await import('./commands/patch/patch.js')).patchCommand(host),
+  },
+  {
+    name: 'set',
+    summary: 'Set the images or variables of containers of a running agent',
+    load: async (host) => (await import('./commands/patch/set.js')).setCommand(host),
+  },
+  {
+    name: 'label',
+    summary: 'Set or remove labels of objects of a running agent',
+    load: async (host) => (await import('./commands/patch/label.js')).metadataCommand('label', host),
+  },
+  {
+    name: 'annotate',
+    summary: 'Set or remove annotations of objects of a running agent',
+    load: async (host) => (await import('./commands/patch/label.js')).metadataCommand('annotate', host),
+  },
+  {
     name: 'delete',
     summary: 'Stop pods of a running agent until their manifests change',
     load: async (host) => (await import('./commands/delete/delete.js')).deleteCommand(host),

@@ -13,6 +13,8 @@ export interface SeenRequest {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly body: string;
+  /** Of a patch: its kind. */
+  readonly contentType?: string | undefined;
 }
 
 /** Answers a request: with an object, or on its own. */
@@ -78,7 +80,9 @@ export class FakeAgentServer implements AsyncDisposable {
   async #answer(request: IncomingMessage, answer: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://agent');
     const query = Object.fromEntries(searchParams);
-    const seen = { method: request.method ?? '', path: pathname, query, body: await text(request) };
+    const contentType = request.method === 'PATCH' ? { contentType: request.headers['content-type'] } : {};
+    const body = await text(request);
+    const seen: SeenRequest = { method: request.method ?? '', path: pathname, query, body, ...contentType };
     const place = `${seen.method} ${pathname}`;
     // A `podloop ps` of another test asks every agent of the machine who it is: that is nothing of this test.
     if (place !== 'GET /agent' || this.#handlers.has(place)) this.requests.push(seen);

@@ -1,7 +1,13 @@
 import { type IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { LARGEST_BODY_BYTES, MERGE_PATCH, readJsonBody, STRATEGIC_MERGE_PATCH } from './request-body.js';
+import {
+  LARGEST_BODY_BYTES,
+  JSON_PATCH,
+  MERGE_PATCH,
+  readJsonBody,
+  STRATEGIC_MERGE_PATCH,
+} from './request-body.js';
 
 function aRequest(body: string | Buffer, headers: Readonly<Record<string, string>> = {}): IncomingMessage {
   return Object.assign(Readable.from([Buffer.from(body)]), { headers }) as unknown as IncomingMessage;
@@ -35,11 +41,11 @@ describe('the body of a request', () => {
   it('is a patch of a kind that is known, where it is one', async () => {
     const aPatch = (type: string): IncomingMessage =>
       Object.assign(aRequest('{"a":1}', { 'content-type': type }), { method: 'PATCH' });
-    for (const type of [MERGE_PATCH, `${STRATEGIC_MERGE_PATCH}; charset=utf-8`])
+    for (const type of [JSON_PATCH, MERGE_PATCH, `${STRATEGIC_MERGE_PATCH}; charset=utf-8`])
       expect(await readJsonBody(aPatch(type))).toEqual({ a: 1 });
-    for (const type of ['application/json', 'application/json-patch+json', 'application/apply-patch+yaml'])
+    for (const type of ['application/json', 'application/apply-patch+yaml'])
       await expect(readJsonBody(aPatch(type))).rejects.toThrow(
-        `unknown format - accepted media types include: ${MERGE_PATCH}, ${STRATEGIC_MERGE_PATCH}`,
+        `unknown format - accepted media types include: ${JSON_PATCH}, ${MERGE_PATCH}, ${STRATEGIC_MERGE_PATCH}`,
       );
   });
 

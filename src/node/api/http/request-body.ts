@@ -8,10 +8,11 @@ export const LARGEST_BODY_BYTES = 3 * 1024 * 1024;
 const DEEPEST_BODY = 100;
 const CODES = { quote: 0x22, backslash: 0x5c, bracket: 0x5b, endBracket: 0x5d, brace: 0x7b, endBrace: 0x7d };
 
-/** The kinds of patches: RFC 7386, and Kubernetes' own. */
+/** The kinds of patches: RFC 6902, RFC 7386, and Kubernetes' own. */
+export const JSON_PATCH = 'application/json-patch+json';
 export const MERGE_PATCH = 'application/merge-patch+json';
 export const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
-const PATCH_TYPES: readonly string[] = [MERGE_PATCH, STRATEGIC_MERGE_PATCH];
+const PATCH_TYPES: readonly string[] = [JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH];
 
 /** A media type without its parameters, in lower case. Pure. */
 export function mediaTypeOf(contentType: string): string {

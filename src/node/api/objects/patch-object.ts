@@ -4,9 +4,10 @@ import { badRequest } from '../http/api-error.js';
 import { type ApiHandler, type ApiRequest } from '../http/api-request.js';
 import { applyBody, type ApplyObject, refusal } from './apply-object.js';
 import { findConfigMap, type ReadConfigMaps, renderConfigMap } from './config-maps.js';
+import { jsonPatch } from './json-patch.js';
 import { type JsonObject, mergePatch } from './merge-patch.js';
 import { type PodRow } from './pod-table.js';
-import { mediaTypeOf, STRATEGIC_MERGE_PATCH } from '../http/request-body.js';
+import { JSON_PATCH, mediaTypeOf, STRATEGIC_MERGE_PATCH } from '../http/request-body.js';
 import { strategicMergePatch } from './strategic-merge-patch.js';
 
 /** The source with files that the agent may write. */
@@ -50,16 +51,23 @@ export function patchConfigMap(read: ReadConfigMaps, apply: ApplyObject): ApiHan
 /** The object with the patch in the body of the request. Throws an ApiError for a patch of an older version of it. */
 export async function patch(request: ApiRequest, plural: string, object: object): Promise<JsonObject> {
   const body = await request.readBody();
-  if (!isRecord(body)) throw badRequest('the patch must be an object');
   const before = object as JsonObject;
-  const { resourceVersion: asked } = metadataOf(body);
+  const patched = patchedBy(request, before, body);
+  const { resourceVersion: asked } = isRecord(body) ? metadataOf(body) : {};
   const { resourceVersion: now, name } = metadataOf(before);
   if (asked !== undefined && asked !== null && now !== undefined && asked !== now) {
     const why = 'the object has been modified; please apply your changes to the latest version and try again';
     throw refusal(plural, String(name), 'Conflict', why);
   }
-  const isStrategic = mediaTypeOf(String(request.headers['content-type'])) === STRATEGIC_MERGE_PATCH;
-  return isStrategic ? strategicMergePatch(before, body) : mergePatch(before, body);
+  return patched;
+}
+
+/** The object with a patch of the kind that the request names. Throws an ApiError for one that is none. */
+export function patchedBy({ headers }: ApiRequest, before: JsonObject, body: unknown): JsonObject {
+  const type = mediaTypeOf(String(headers['content-type']));
+  if (type === JSON_PATCH) return jsonPatch(before, body);
+  if (!isRecord(body)) throw badRequest('the patch must be an object');
+  return type === STRATEGIC_MERGE_PATCH ? strategicMergePatch(before, body) : mergePatch(before, body);
 }
 
 function metadataOf({ metadata }: JsonObject): JsonObject {

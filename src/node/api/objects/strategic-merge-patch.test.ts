@@ -64,6 +64,17 @@ describe('a strategic merge patch', () => {
     expect(containersOf(patch)).toEqual(containers);
   });
 
+  it('merges the ports of a Service by their own key', () => {
+    const ports = [{ port: 80, targetPort: 8080 }, { port: 443 }];
+    const patch = {
+      ports: [{ port: 80, targetPort: 9090 }],
+      '$setElementOrder/ports': [{ port: 443 }, { port: 80 }],
+    };
+    expect(strategicMergePatch({ ports }, patch)).toEqual({
+      ports: [{ port: 443 }, { port: 80, targetPort: 9090 }],
+    });
+  });
+
   it('keeps of an object what it says alone, and of a list of words all but what it says', () => {
     const volumes = [{ name: 'data', emptyDir: {}, $retainKeys: ['name', 'emptyDir'] }];
     expect(strategicMergePatch(POD.spec, { volumes })['volumes']).toEqual([{ name: 'data', emptyDir: {} }]);

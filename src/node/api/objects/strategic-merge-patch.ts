@@ -10,7 +10,7 @@
  * ```
  *
  * In: a v1 object and a patch. Out: the patched object, which nobody has validated. Which lists have a key goes by their
- * names, which in a v1 Pod are never used twice with different keys.
+ * names; only `ports` have another key in a Service than in a container, and each has only one of them.
  *
  * Source: https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/
  *
@@ -55,9 +55,17 @@ export function strategicMergePatch(object: unknown, patch: JsonObject): JsonObj
 
 function mergeField(before: unknown, value: unknown, name: string): unknown {
   if (isRecord(value)) return strategicMergePatch(before, value);
-  const key = Object.hasOwn(KEYS, name) ? KEYS[name] : undefined;
-  if (!Array.isArray(value) || key === undefined) return value;
+  if (!Array.isArray(value)) return value;
+  const key = keyOfItems(name, value);
+  if (key === undefined) return value;
   return mergeItems(Array.isArray(before) ? before : [], value, key);
+}
+
+/** The field by which the items of a list are merged; undefined for a list that is replaced as a whole. */
+function keyOfItems(name: string, items: readonly unknown[]): string | undefined {
+  if (!Object.hasOwn(KEYS, name)) return undefined;
+  const isOfService = name === 'ports' && items.some((each) => isRecord(each) && Object.hasOwn(each, 'port'));
+  return isOfService ? 'port' : KEYS[name];
 }
 
 function mergeItems(before: readonly unknown[], patches: readonly unknown[], key: string): unknown[] {
@@ -86,7 +94,7 @@ function direct(merged: Map<string, unknown>, directive: string, value: unknown)
   } else if (directive.startsWith(ORDER)) {
     const name = directive.slice(ORDER.length);
     const items = merged.get(name);
-    if (Array.isArray(items)) merged.set(name, inOrder(items, value, KEYS[name]));
+    if (Array.isArray(items)) merged.set(name, inOrder(items, value, keyOfItems(name, value)));
   } else if (directive.startsWith(REMOVED)) {
     const name = directive.slice(REMOVED.length);
     const items = merged.get(name);

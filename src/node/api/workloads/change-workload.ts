@@ -8,10 +8,9 @@
 import { isRecord } from '#base/text/is-record.js';
 import { badRequest, invalidError, notFoundError } from '../http/api-error.js';
 import { type ApiAnswer, type ApiHandler, type ApiRequest, jsonAnswer } from '../http/api-request.js';
-import { mediaTypeOf, STRATEGIC_MERGE_PATCH } from '../http/request-body.js';
 import { applyBody, type ObjectTaker } from '../objects/apply-object.js';
-import { type JsonObject, mergePatch } from '../objects/merge-patch.js';
-import { strategicMergePatch } from '../objects/strategic-merge-patch.js';
+import { type JsonObject } from '../objects/merge-patch.js';
+import { patchedBy } from '../objects/patch-object.js';
 import { isDryRun } from '../objects/delete-pod.js';
 
 /** A workload or a claim as it is shown. */
@@ -59,12 +58,9 @@ export function patchWorkload(options: WorkloadChangesOptions): ApiHandler {
   return async (request) => {
     const before = options.findOwn(request) as unknown as JsonObject;
     const body = await request.readBody();
-    if (!isRecord(body)) throw badRequest('the patch must be an object');
-    const beside = readChange(options.kind, body);
+    const beside = isRecord(body) ? readChange(options.kind, body) : undefined;
     if (beside !== undefined) return changeBeside(options, request, beside);
-    const isStrategic = mediaTypeOf(String(request.headers['content-type'])) === STRATEGIC_MERGE_PATCH;
-    const patched = isStrategic ? strategicMergePatch(before, body) : mergePatch(before, body);
-    return applyBody(options, request, patched);
+    return applyBody(options, request, patchedBy(request, before, body));
   };
 }
 

@@ -38,6 +38,8 @@ const deployment = (replicas: number) => ({
   },
 });
 
+const OWNER = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-1', uid: 'u', controller: true };
+
 interface Given {
   /** Uids of pods that somebody has deleted; `all`: each that is asked for. */
   readonly stopped?: Set<string>;
@@ -99,6 +101,17 @@ describe('an object that is applied', () => {
     expect(await applier()(first, first, second, second, first)).toEqual([
       ...['created', 'unchanged', 'configured', 'unchanged', 'configured'],
     ]);
+  });
+
+  it('is no pod that a workload has made', async () => {
+    const present = aNodePod({ name: 'x', ownerReferences: [OWNER] });
+    expect(await applier({ present })(pod('a:2'))).toEqual([
+      {
+        ...{ kind: 'refused', reason: 'MethodNotAllowed' },
+        message: 'it is made by ReplicaSet web-1: change the template of the workload',
+      },
+    ]);
+    expect(await readdir(folder)).toEqual([]);
   });
 
   it('is created again when it was deleted, though its manifest is as it was', async () => {

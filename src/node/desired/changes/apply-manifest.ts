@@ -48,6 +48,12 @@ export function applyManifests(ports: ApplyManifestsPorts): ApplyObject {
     const { kind, namespace, name, isDryRun } = given;
     const value = withoutAdded(given, ports);
     const exists = { kind: 'refused', reason: 'AlreadyExists', message: '' } as const;
+    const owner = kind === 'Pod' ? findPod(given, ports)?.metadata.ownerReferences?.[0] : undefined;
+    // As a manifest it would be a second pod, beside the one of the workload.
+    if (owner !== undefined && !given.mustBeNew) {
+      const message = `it is made by ${owner.kind} ${owner.name}: change the template of the workload`;
+      return { kind: 'refused', reason: 'MethodNotAllowed', message };
+    }
     const writer = await manifests.open();
     if (typeof writer === 'string') {
       return { kind: 'refused', reason: 'MethodNotAllowed', message: writer };
