@@ -89,15 +89,35 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   volume: 'podloop volumes',
 };
 
-/** Flags of `docker run` and `kubectl run`, which run an image. */
-const FLAGS_OF_IMAGES =
-  /^(?:-[itd]+|-[ep]|--(?:interactive|tty|stdin|detach|rm|name|image|env|publish|entrypoint|restart))$/;
+/** Flags that kubectl's, docker's and podman's command of that name has: what to type instead. */
+const FOREIGN_FLAGS: readonly (readonly [command: RegExp, flag: RegExp, instead: string])[] = [
+  [
+    /^run$/,
+    /^(?:-[itd]+|-[ep]|--(?:interactive|tty|stdin|detach|rm|name|image|env|publish|entrypoint|restart))$/,
+    'podloop run FOLDER runs the pods of manifests, and no image by itself: write the image into a manifest; then podloop exec -it POD -- sh opens a shell',
+  ],
+  [
+    /^create$/,
+    /^--(?:image|from-(?:literal|file|env-file)|port|replicas|schedule|tcp|clusterip)$/,
+    'podloop create -f FILE, with a manifest; podloop explain KIND shows what stands in one',
+  ],
+  [
+    /^(?:apply|create|delete|diff|get)$/,
+    /^(?:-k|--kustomize)$/,
+    'kubectl kustomize DIR | podloop apply -f -',
+  ],
+  [
+    /^get$/,
+    /^(?:-f|--filename)$/,
+    'name the objects, as in podloop get deploy/web svc/web; podloop diff -f FILE compares them with a file',
+  ],
+  [/^patch$/, /^(?:-f|--filename)$/, 'podloop patch KIND/NAME --patch-file FILE'],
+  [/^rollout$/, /^--to-revision$/, 'no versions are stored; put the earlier manifest back'],
+];
 
-/** What to type instead of a flag that `podloop run` does not have; undefined for one that nobody else has either. */
-export function findInsteadOfRun(flag: string): string | undefined {
-  return FLAGS_OF_IMAGES.test(flag)
-    ? 'podloop run FOLDER runs the pods of manifests, and no image by itself: write the image into a manifest; then podloop exec -it POD -- sh opens a shell'
-    : undefined;
+/** What to type instead of a flag that a command does not have; undefined for one that nobody else has either. */
+export function findInsteadOfFlag(command: string, flag: string): string | undefined {
+  return FOREIGN_FLAGS.find(([name, pattern]) => name.test(command) && pattern.test(flag))?.[2];
 }
 
 /** What to type instead of a command that podloop does not have; undefined for a word that nobody else has either. */

@@ -45,6 +45,15 @@ describe('complaints about the command line', () => {
     expect(toUsageError("error: unknown option '--mod'", 'podloop run')).not.toContain('Instead');
   });
 
+  it.each([
+    ['create', '--from-literal=a=b', 'podloop create -f FILE'],
+    ['apply', '-k', 'kubectl kustomize DIR | podloop apply -f -'],
+    ['get', '-f', 'podloop diff -f FILE'],
+  ])('say what to type, for %s %s', (name, flag, words) => {
+    expect(toUsageError(`error: unknown option '${flag}'`, `podloop ${name}`)).toContain(words);
+    expect(toUsageError(`error: unknown option '${flag}'`, 'podloop ps')).not.toContain('Instead');
+  });
+
   it('name flag, value and what would be right', () => {
     const complaint =
       "error: option '-o, --output <format>' argument 'xml' is invalid. Allowed choices are text.";

@@ -1,4 +1,4 @@
-import { findInstead, findInsteadOfRun } from './foreign-words.js';
+import { findInstead, findInsteadOfFlag } from './foreign-words.js';
 
 /**
  * Rewords commander's complaints in the way of kubectl: `error: unknown flag: --x`, a suggestion, where to look.
@@ -20,7 +20,8 @@ export function toUsageError(complaint: string, path: string): string {
     return [...lines, '', look].join('\n');
   }
   const flag = /^error: unknown option '(.*)'$/.exec(first)?.[1]?.replace(/=.*/s, '');
-  const instead = path === 'podloop run' && flag !== undefined ? findInsteadOfRun(flag) : undefined;
+  const name = path.replace(/^podloop /, '');
+  const instead = flag === undefined ? undefined : findInsteadOfFlag(name, flag);
   return [
     reword(first),
     ...(instead === undefined ? [] : [`Instead: ${instead}`]),

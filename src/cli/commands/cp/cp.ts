@@ -12,7 +12,7 @@ import {
 } from '../../shared/agent-session.js';
 import { type PodObject } from '#kube/columns/kube-object.js';
 import { chooseContainer } from '../../shared/api/container-choice.js';
-import { pathOf, PODS } from '../../shared/api/resource-type.js';
+import { isResourceType, pathOf, PODS } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure, failure } from '../../command-failure.js';
 import { type FileSpec, namePrefix, readFileSpec } from './file-spec.js';
@@ -82,7 +82,12 @@ async function openContainer(
   host: CliHost,
 ): Promise<RunIn> {
   const path = pathOf(PODS, namespace, name);
-  const pod: PodObject = await client.get(path);
+  const pod: PodObject = await client.get(path).catch((error: unknown) => {
+    if (!isResourceType(namespace)) throw error;
+    throw failure(
+      `there is no pod ${name} in a namespace ${namespace}; files are copied to and from a pod, which is named without its kind: POD:/tmp/x`,
+    );
+  });
   const { phase = '' } = pod.status ?? {};
   if (phase === 'Succeeded' || phase === 'Failed') {
     throw failure(`cannot exec into a container in a completed pod; current phase is ${phase}`);

@@ -18,12 +18,24 @@ const KINDS =
   'There are configmaps, cronjobs, daemonsets, deployments, endpoints, endpointslices, events, jobs, nodes, persistentvolumeclaims, pods, replicasets, replicationcontrollers, secrets, services and statefulsets.';
 
 describe('a word that is no kind of object', () => {
-  it.each(['pds', 'web', 'ingresses'])('%s alone is named, with the kinds that there are', (word) => {
+  it.each(['pds', 'web', 'things'])('%s alone is named, with the kinds that there are', (word) => {
     expect(complaintOf(() => select(word))).toEqual([
       `error: the server doesn't have a resource type "${word}"`,
       KINDS,
       `For a pod of that name: podloop describe pod ${word}`,
     ]);
+  });
+
+  it.each([
+    ['ns', 'A namespace is there as soon as something is in it: podloop get all -A'],
+    ['Ingresses', 'A Service with a nodePort is reached from outside; a proxy is a pod with a hostPort'],
+    ['pv', 'Claims have folders of this node: podloop volumes, podloop get pvc'],
+    ['clusterroles', 'They give rights at an API server, and there is none'],
+    ['hpa', 'podloop scale sets how many pods a workload has'],
+  ])('of a cluster alone, %s, is named with what is there instead', (word, instead) => {
+    const lines = [`error: the server doesn't have a resource type "${word}"`, instead];
+    expect(complaintOf(() => select(word))).toEqual(lines);
+    expect(complaintOf(() => select(`${word}/x`))).toEqual(lines);
   });
 
   it.each([

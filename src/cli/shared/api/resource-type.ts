@@ -82,8 +82,29 @@ export function findResourceType(word: string): ResourceType {
   return found;
 }
 
+/** Kinds that only a cluster has, by all of their words: what is there instead. */
+const FOREIGN_TYPES: readonly (readonly [RegExp, string])[] = [
+  [/^(?:ns|namespaces?)$/, 'A namespace is there as soon as something is in it: podloop get all -A'],
+  [
+    /^(?:pv|persistentvolumes?|sc|storageclass(?:es)?)$/,
+    'Claims have folders of this node: podloop volumes, podloop get pvc',
+  ],
+  [
+    /^(?:sa|serviceaccounts?|(?:cluster)?role(?:binding)?s?)$/,
+    'They give rights at an API server, and there is none',
+  ],
+  [
+    /^(?:ing|ingress(?:es)?)$/,
+    'A Service with a nodePort is reached from outside; a proxy is a pod with a hostPort',
+  ],
+  [/^(?:hpa|horizontalpodautoscalers?)$/, 'podloop scale sets how many pods a workload has'],
+];
+
 /** kubectl's words, and which kinds there are; `hint` says what else may have been meant. */
 export function unknownType(word: string, hint?: string): CommandFailure {
+  const instead = FOREIGN_TYPES.find(([pattern]) => pattern.test(word.toLowerCase()))?.[1];
+  if (instead !== undefined)
+    return new CommandFailure([`error: the server doesn't have a resource type "${word}"`, instead]);
   const kinds = RESOURCE_TYPES.map(({ plural }) => plural);
   return new CommandFailure([
     `error: the server doesn't have a resource type "${word}"`,

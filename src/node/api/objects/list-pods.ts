@@ -1,6 +1,6 @@
 import { staticPodName } from '#kube/pod/static-pod.js';
 import { type Clock } from '#base/time/clock.js';
-import { badRequest, notFoundError } from '../http/api-error.js';
+import { ApiError, badRequest, notFoundError } from '../http/api-error.js';
 import { type ApiHandler, type ApiRequest, isTrue } from '../http/api-request.js';
 import { parseFieldSelector, type SelectableFields } from './field-selector.js';
 import { readLabelSelector } from './label-selector.js';
@@ -72,9 +72,25 @@ export function podFinder(table: PodTable): (request: Pick<ApiRequest, 'params'>
     const there = table.list().filter(({ served }) => served.pod.metadata.namespace === namespace);
     const called = there.filter(({ served }) => served.pod.metadata.name === name);
     const found = pick(called.length > 0 ? called : findOnlyName(there, name), uid);
-    if (found === undefined) throw notFoundError('pods', name);
+    if (found === undefined) throw absentPod(there, name);
     return found;
   };
+}
+
+/** NotFound; where the name is that of a workload, it says what names one of its pods. */
+function absentPod(rows: readonly PodRow[], name: string): ApiError {
+  const error = notFoundError('pods', name);
+  for (const { served } of rows) {
+    const { name: podName, ownerReferences } = served.pod.metadata;
+    const [owner] = ownerReferences ?? [];
+    // A Deployment's pods are made by its ReplicaSets, whose names have one word more.
+    const isDeployment = owner?.kind === 'ReplicaSet' && owner.name.replace(/-[^-]+$/, '') === name;
+    if (!isDeployment && owner?.name !== name) continue;
+    const kind = isDeployment ? 'Deployment' : owner.kind;
+    const message = `${error.message}; there is a ${kind} of that name: write ${kind.toLowerCase()}/${name} for one of its pods, or a pod such as ${podName}`;
+    return new ApiError('NotFound', message, error.details);
+  }
+  return error;
 }
 
 /** The pods whose manifest has this name, unless they have several names. */
