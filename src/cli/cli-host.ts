@@ -23,6 +23,8 @@ export interface CliHost {
   readonly window?: TerminalWindow | undefined;
   /** What starts this program again: the interpreter and the script, to put arguments behind. */
   readonly selfCommand: readonly [string, ...string[]];
+  /** This very command as root, as a person types it; undefined where root runs it already. */
+  readonly asRoot?: string | undefined;
   /** From now on Ctrl-C and SIGTERM abort the signal instead of ending the process; a second one ends it at once. */
   listenForInterrupts(): AbortSignal;
   /** Calls `listener` at each SIGUSR1 until the returned function is called. */

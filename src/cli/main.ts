@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { SystemClock } from '#base/time/clock.js';
 import { SourcePlaces } from '#base/log/source-places.js';
 import { isSingleExecutable } from '#base/program/executable-files.js';
+import { toRootCommand } from './as-root.js';
 import { type CliHost } from './cli-host.js';
 import { setEngineFlags } from './engine-flags.js';
 import { type InterruptSource, listenForInterrupts } from './interrupts.js';
@@ -37,6 +38,9 @@ const signals: InterruptSource = {
   on: (signal, listener) => process.on(signal, listener),
   hasTerminal: [0, 1, 2].some((stream) => isatty(stream)),
 };
+const selfCommand: CliHost['selfCommand'] = isSingleExecutable()
+  ? [process.execPath]
+  : [process.execPath, fileURLToPath(import.meta.url)];
 const host: CliHost = {
   env,
   pid: process.pid,
@@ -58,7 +62,12 @@ const host: CliHost = {
   },
   terminal: findTerminal(process.stdout, process, env),
   window: findWindow(process.stdout),
-  selfCommand: isSingleExecutable() ? [process.execPath] : [process.execPath, fileURLToPath(import.meta.url)],
+  selfCommand,
+  get asRoot() {
+    return process.getuid?.() === 0
+      ? undefined
+      : toRootCommand({ selfCommand, args: process.argv.slice(2), env });
+  },
   listenForInterrupts: () => listenForInterrupts(signals, clock, (code) => process.exit(code)),
   onUserSignal: (listener) => {
     process.on('SIGUSR1', listener);

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { messageOf } from '#base/errors/errors.js';
+import { messageOf, PodloopError } from '#base/errors/errors.js';
 import { type CliHost } from './cli-host.js';
 import { CommandFailure } from './command-failure.js';
 import { helpLayout, wrapNotes } from './help-layout.js';
@@ -365,12 +365,18 @@ async function printError(error: unknown, host: CliHost): Promise<number> {
   await host.log?.settle?.();
   if (error instanceof CommandFailure) {
     for (const line of error.lines) await host.stderr.writeLine(escapeTerminal(line));
+    if (error.needsRoot) await printAsRoot(host);
     return error.exitCode;
   }
   // The message becomes one line, as text from a runtime may contain line breaks.
   const words = escapeTerminal(messageOf(error).replaceAll(/\s+/g, ' ').trim());
   await host.stderr.writeLine(`error: ${words}`);
+  if (error instanceof PodloopError && error.code === 'ENDPOINT_PERMISSION_DENIED') await printAsRoot(host);
   return 1;
+}
+
+async function printAsRoot({ asRoot, stderr }: CliHost): Promise<void> {
+  if (asRoot !== undefined) await stderr.writeLine(escapeTerminal(`To run it as root: ${asRoot}`));
 }
 
 async function buildProgram(args: readonly string[], host: CliHost): Promise<Command> {

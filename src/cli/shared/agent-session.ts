@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { SOCKET_NAME } from '#node';
 import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
 import { AgentAbsent, AgentClient, type RemoteAgent } from './api/agent-client.js';
-import { quoteWord } from './agents/agent-places.js';
+import { quoteWord } from './print/quote-word.js';
 import { type AgentFacts, findAgents, isTrustedSocket } from './agents/find-agents.js';
 import { resolveAgentSocket } from './api/agent-socket.js';
 import { type CliHost } from '../cli-host.js';

@@ -192,6 +192,9 @@ function examineNode(
   return async () => {
     const diagnosis = await runDoctor(await optionsNow()).finally(() => progress.clear());
     await print(toDiagnosisObject(diagnosis), (wide) => toDiagnosisLines(diagnosis, wide), flags, host);
+    const needsRoot = diagnosis.findings.some(({ code }) => code === 'RuntimeForbidden');
+    if (needsRoot && host.asRoot !== undefined && flags.watch === undefined)
+      await host.stderr.writeLine(escapeTerminal(`To run it as root: ${host.asRoot}`));
     return exitCodeOf(diagnosis);
   };
 }

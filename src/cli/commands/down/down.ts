@@ -7,7 +7,7 @@ import { CommandFailure, failure } from '../../command-failure.js';
 import { EXIT_INTERRUPTED } from '../../interrupts.js';
 import { wrapNotes } from '../../help-layout.js';
 import { socketOption } from '../../shared/agent-session.js';
-import { quoteWord } from '../../shared/agents/agent-places.js';
+import { quoteWord } from '../../shared/print/quote-word.js';
 import { agentsOf, describeSilent, findAgents, type RunningAgent } from '../../shared/agents/find-agents.js';
 import { AgentAbsent, AgentClient } from '../../shared/api/agent-client.js';
 import { readLines } from '../../shared/api/watch-objects.js';
@@ -127,9 +127,9 @@ function closedError(closed: readonly string[], { socket }: DownFlags): CommandF
   const [only, ...others] = closed;
   const agents = others.length === 0 ? `the agent at ${only}` : `the agents at ${closed.join(', ')}`;
   const none = socket === undefined ? 'no agent of yours runs here; ' : '';
-  return failure(
-    `${none}${agents} can only be ended by the user who started it, or by root: sudo podloop down`,
-  );
+  return failure(`${none}${agents} can only be ended by the user who started it, or by root`, {
+    needsRoot: true,
+  });
 }
 
 /** The agents that may be meant. */

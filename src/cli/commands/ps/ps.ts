@@ -70,7 +70,7 @@ async function ps({ output, headers }: PsFlags, host: CliHost): Promise<void> {
   if (closed.length > 0) {
     const others =
       closed.length === 1 ? 'An agent of another user is' : `${closed.length} agents of others are`;
-    await stderr.writeLine(`${others} not shown; root sees all: sudo podloop ps`);
+    await stderr.writeLine(`${others} not shown; root sees all: ${host.asRoot ?? 'sudo podloop ps'}`);
   } else if (agents.length + silent.length === 0) {
     await stderr.writeLine('No agent runs. To start one: podloop up FOLDER');
   }

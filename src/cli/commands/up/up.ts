@@ -9,7 +9,8 @@ import { type CliHost } from '../../cli-host.js';
 import { CommandFailure, failure } from '../../command-failure.js';
 import { EXIT_INTERRUPTED } from '../../interrupts.js';
 import { wrapNotes } from '../../help-layout.js';
-import { chooseAgentPlace, howToEnd, quoteWord } from '../../shared/agents/agent-places.js';
+import { chooseAgentPlace, howToEnd } from '../../shared/agents/agent-places.js';
+import { quoteWord } from '../../shared/print/quote-word.js';
 import {
   type AgentFacts,
   agentsOf,

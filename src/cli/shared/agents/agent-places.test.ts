@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { chooseAgentPlace, howToEnd, quoteWord } from './agent-places.js';
+import { chooseAgentPlace, howToEnd } from './agent-places.js';
 
 let home: string;
 beforeEach(async () => void (home = await realpath(await mkdtemp(join(tmpdir(), 'podloop-places-')))));
@@ -55,14 +55,5 @@ describe('the command that ends an agent', () => {
     ['/a', { runtimeEndpoint: 'embedded' }, 'podloop down /a --runtime-endpoint embedded'],
   ])('of %s with %j', (folder, flags, words) => {
     expect(howToEnd(folder, flags)).toBe(words);
-  });
-
-  it('quotes what a shell would take apart', () => {
-    expect(["it's", '$HOME', '', 'a;b'].map(quoteWord)).toEqual([
-      String.raw`'it'\''s'`,
-      "'$HOME'",
-      "''",
-      "'a;b'",
-    ]);
   });
 });

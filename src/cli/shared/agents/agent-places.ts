@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasSameManifests, nameBatch, readManifestPlaces, SOCKET_NAME } from '#node';
 import { readListening } from '../api/agent-socket.js';
+import { quoteWord } from '../print/quote-word.js';
 import { type Environment, machineDefaults } from '../machine-defaults.js';
 
 /** The options that place an agent of a folder of manifests that runs in the background. */
@@ -41,9 +42,4 @@ export function howToEnd(
     ...(rootDir === undefined ? [] : [`--root-dir ${quoteWord(rootDir)}`]),
     ...(runtimeEndpoint === undefined ? [] : [`--runtime-endpoint ${quoteWord(runtimeEndpoint)}`]),
   ].join(' ');
-}
-
-/** A word as a shell takes it. */
-export function quoteWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

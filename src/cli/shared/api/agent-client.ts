@@ -216,9 +216,7 @@ export class AgentClient {
       return new AgentAbsent(this.socketPath);
     }
     if (code === 'EACCES') {
-      return failure(
-        `${at}: only the user who started it may use its socket; become that user, for example with sudo`,
-      );
+      return failure(`${at}: only the user who started it, or root, may use its socket`, { needsRoot: true });
     }
     if (code === 'ECONNRESET' || code === 'EPIPE') {
       return failure(`the agent at ${this.socketPath} has ended the connection: it may be ending; try again`);
