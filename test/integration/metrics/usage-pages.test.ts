@@ -169,10 +169,19 @@ it('docs/reference/usage-pages.md names all that is on /metrics/resource, and wh
   expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
 });
 
-it('docs/guides/monitor.md says of every alert what to do', () => {
-  const page = readText('docs/guides/monitor.md');
-  const missing = readAlerts().filter(
-    ({ alert }) => !new RegExp(`^\\|.*\\b${alert}\\b.*\\|`, 'm').test(page),
-  );
-  expect(missing).toEqual([]);
-});
+it.each(['alerts.yaml', 'observe-alerts.yaml'])(
+  'each alert of %s has a section that says what to do',
+  (file) => {
+    const page = 'docs/guides/monitor.md';
+    const sections = readText(page).split(/^#{2,3} /m);
+    for (const { alert, annotations } of readAlerts(file)) {
+      const [heading = '', ...words] = (
+        sections.find((section) => new RegExp(`^.*\\b${alert}\\b`).test(section)) ?? ''
+      ).split('\n');
+      expect(words.join(' ').trim(), alert).not.toBe('');
+      // GitHub's anchor of a heading.
+      const anchor = heading.toLowerCase().replaceAll(',', '').replaceAll(' ', '-');
+      expect(annotations['runbook_url'], alert).toBe(`${page}#${anchor}`);
+    }
+  },
+);
