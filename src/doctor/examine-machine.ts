@@ -141,7 +141,6 @@ export class MachineExaminer {
       pressure: await readPressure(files, this.#pressure),
       load: await readLoad(files),
       kernelLog: await ask(() => readKernelLog(files)),
-      inotify: await ask(() => readInotify(files)),
       memory: await readMemory(files),
       systemd: await this.#systemd,
       ...(await this.#compareProcesses(examination)),
@@ -185,6 +184,7 @@ export class MachineExaminer {
       | 'daemons'
       | 'deadMounts'
       | 'failedFileSystems'
+      | 'inotify'
     >
   > {
     const files = this.#files;
@@ -194,6 +194,7 @@ export class MachineExaminer {
       return {
         ...{ processes: nothing, shims: nothing, abandonedShims: nothing, plugins: nothing },
         ...{ runtimeWork: nothing, daemons: nothing, deadMounts: nothing, failedFileSystems: nothing },
+        inotify: nothing,
       };
     }
     const { processes: before, blocked } = first.value;
@@ -220,6 +221,7 @@ export class MachineExaminer {
       plugins: await ask(() => findPlugins(files, before, after)),
       deadMounts: await this.#describeMounts(after, owners),
       failedFileSystems: await ask(() => findFailedFileSystems(files, owners)),
+      inotify: await ask(() => readInotify(files, owners)),
       daemons: await ask(() => this.#compareDaemons(after)),
       runtimeWork: await ask(() =>
         this.#findWork(

@@ -6,9 +6,9 @@ import {
   type FailedFileSystem,
   type NamedProcess,
   type RuntimeWork,
+  type InotifyFacts,
   type SystemdFacts,
 } from '../host/host-facts.js';
-import { type InotifyFacts } from '../host/read-inotify.js';
 import { type KernelLogFacts } from '../host/kernel-log.js';
 import { type Looked } from '../looked.js';
 

@@ -142,6 +142,22 @@ export interface SystemdFacts {
   readonly silentForMs?: number;
 }
 
+/** How many files root may watch at once, and whether it has come to that. */
+export interface InotifyFacts {
+  /** fs.inotify.max_user_instances and max_user_watches; 0 where they cannot be read. */
+  readonly instances: number;
+  readonly watches: number;
+  /** Which of the two are all in use; absent where neither is. */
+  readonly usedUp?: 'instances' | 'watches';
+  /** Who has the most instances then, at most three. */
+  readonly holders?: readonly InotifyHolder[];
+}
+
+/** A process with instances of inotify. */
+interface InotifyHolder extends NamedProcess, ContainerOwner {
+  readonly instances: number;
+}
+
 /** A mount whose server does not answer. */
 export interface DeadMount {
   readonly path: string;

@@ -95,15 +95,21 @@ function findNoPids({ processes, threads, pidMax, threadsMax }: ProcessFacts): F
 function judgeInotify(machine: MachineFacts): Finding[] {
   const inotify = valueOf(machine.inotify);
   if (inotify?.usedUp === undefined) return [];
-  const { usedUp } = inotify;
+  const { usedUp, holders = [] } = inotify;
   const limit = inotify[usedUp];
   const name = `fs.inotify.max_user_${usedUp}`;
   return [
     {
-      ...{ code: 'InotifyUsedUp', severity: 'warning' },
+      ...{ code: 'InotifyUsedUp', severity: 'warning', ...firstOf(holders) },
       message: `root can watch no further file, as all ${limit} ${usedUp} of inotify are in use: a runtime that starts cannot watch its network’s configuration, and kubectl logs -f ends`,
-      evidence: [`one more watch was refused; ${name} is ${limit}`],
-      remedy: `Raise the limit, which interrupts nothing: sysctl -w ${name}=${Math.max(1_024, limit * 8)}, and for good in /etc/sysctl.d. See who has them: find /proc/[0-9]*/fd -lname anon_inode:inotify.`,
+      evidence: [
+        `one more watch was refused; ${name} is ${limit}`,
+        ...holders.map(
+          (holder) =>
+            `pid ${holder.pid} ${holder.command}${ofOwner(holder)} has ${count(holder.instances, 'instance')}`,
+        ),
+      ],
+      remedy: `Raise the limit, which interrupts nothing: sysctl -w ${name}=${Math.max(1_024, limit * 8)}, and for good in /etc/sysctl.d.${holders.length > 0 ? '' : ' See who has them: find /proc/[0-9]*/fd -lname anon_inode:inotify.'}`,
     },
   ];
 }

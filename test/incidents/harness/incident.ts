@@ -33,6 +33,8 @@ export interface Incident {
   readonly pods?: readonly PodSpec[];
   /** Makes it, and says what has to be found. */
   readonly make: (scene: Scene) => Promise<Expected>;
+  /** Every doctor of the machine sees it, so no other incident may be made meanwhile. */
+  readonly isOfMachine?: true;
   /** How long it has lasted when the doctor is asked first (default: two seconds). */
   readonly ageMs?: number;
 }

@@ -3,6 +3,7 @@ import { toDiagnosisLines } from '../../../src/cli/commands/doctor/diagnosis-tex
 import { type Incident, judge, ofTheNode, type Scene, type Verdict } from './incident.js';
 import { type IncidentNode } from './incident-node.js';
 import { findTraces } from './kubelet-traces.js';
+import { lockMachine } from './machine-lock.js';
 import { type Result } from './results.js';
 
 /** Examinations of an incident, and what lies between two of them. */
@@ -22,6 +23,7 @@ export async function playIncident(
   incident: Incident,
   containerd: string,
 ): Promise<Finished> {
+  await using _lock = await lockMachine(incident.isOfMachine === true ? 'alone' : 'shared');
   const undos: (() => unknown)[] = [];
   const names = (incident.pods ?? []).map(({ name }) => name);
   try {

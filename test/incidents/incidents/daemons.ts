@@ -53,14 +53,15 @@ async function findPidsCgroup(pid: number): Promise<string> {
 const INOTIFY = process.arch === 'arm64' ? 26 : 294;
 const WATCHES = '/proc/sys/fs/inotify/max_user_watches';
 
-/** Takes all instances of inotify that root may have. */
-async function takeAllInstances({ atEnd }: Scene): Promise<void> {
+/** Takes all instances of inotify that root may have, and resolves with the pid of who has them. */
+async function takeAllInstances({ atEnd }: Scene): Promise<number> {
   const script = `$| = 1; 1 while syscall(${INOTIFY}, 0) >= 0; print "full\\n"; sleep 100000`;
   const holder = spawn('sh', ['-c', `ulimit -n 1048576; exec perl -e '${script}'`], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   atEnd(() => holder.kill('SIGKILL'));
   await once(holder.stdout, 'data');
+  return holder.pid!;
 }
 
 /** A process that its parent has not waited for yet is gone, too. */
@@ -192,17 +193,19 @@ export const DAEMON_INCIDENTS: readonly Incident[] = [
   },
   {
     name: 'root has no instance of inotify left',
+    isOfMachine: true,
     pods: PODS,
     make: async (scene) => {
-      await takeAllInstances(scene);
+      const pid = await takeAllInstances(scene);
       return {
-        codes: ['InotifyUsedUp'],
+        ...{ codes: ['InotifyUsedUp'], pid },
         remedy: /^Raise the limit, which interrupts nothing: sysctl -w fs.inotify.max_user_instances=/,
       };
     },
   },
   {
     name: 'root has no watch of inotify left',
+    isOfMachine: true,
     pods: PODS,
     make: async ({ atEnd }) => {
       const before = await readFile(WATCHES, 'utf8');

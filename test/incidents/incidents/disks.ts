@@ -55,6 +55,7 @@ async function hurryTheKernel(atEnd: Scene['atEnd']): Promise<void> {
 export const DISK_INCIDENTS: readonly Incident[] = [
   {
     name: 'the kernel closes the file system of a volume of one pod after an error',
+    isOfMachine: true,
     pods: [{ name: 'db' }],
     make: async (scene) => {
       const { folder, device, pod } = await addDisk(scene);
@@ -68,6 +69,7 @@ export const DISK_INCIDENTS: readonly Incident[] = [
   },
   {
     name: 'the file system of a volume of one pod is frozen, who writes hangs',
+    isOfMachine: true,
     pods: [{ name: 'db' }],
     ageMs: 8_000,
     make: async (scene) => {
@@ -78,6 +80,7 @@ export const DISK_INCIDENTS: readonly Incident[] = [
   },
   {
     name: 'tasks of a pod have hung in the kernel and go on',
+    isOfMachine: true,
     pods: [{ name: 'db' }],
     make: async (scene) => {
       await hurryTheKernel(scene.atEnd);

@@ -39,6 +39,7 @@ async function makeReadOnly(folder: string, atEnd: Scene['atEnd']): Promise<void
 export const MOUNT_INCIDENTS: readonly Incident[] = [
   {
     name: 'the FUSE server of a volume of one pod is stopped',
+    isOfMachine: true,
     pods: [{ name: 'db' }],
     make: async (scene) => {
       const { folder, pid, pod } = await mountForPod(scene);
@@ -49,6 +50,7 @@ export const MOUNT_INCIDENTS: readonly Incident[] = [
   },
   {
     name: 'the FUSE server of a volume of one pod has died',
+    isOfMachine: true,
     pods: [{ name: 'db' }],
     make: async (scene) => {
       const { folder, pid, pod } = await mountForPod(scene);
