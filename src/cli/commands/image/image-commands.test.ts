@@ -358,6 +358,32 @@ describe('images of any runtime', () => {
     expect(stdout).toContain('Are you sure you want to continue? [y/N] ');
   });
 
+  it.each([
+    [['--filter', 'dangling=true'], ['dangling']],
+    [
+      ['-f', 'dangling=false', '-f', 'reference=example.test/*:1'],
+      ['ended', 'free', 'pause', 'used'],
+    ],
+    [
+      ['--filter', 'reference=example.test/*e*'],
+      ['ended', 'free', 'pause', 'used'],
+    ],
+    [['--filter', 'reference=example.test/fr?e'], ['free']],
+    [['--filter', 'reference=*'], []],
+    [['example.test/used', '--filter', 'reference=example.test/free'], []],
+  ])('are listed with %j', async (words, names) => {
+    const { code, stdout } = await on(await start())('images', '-q', ...words);
+    expect([code, stdout.split('\n').filter(Boolean)]).toEqual([0, names.map((name) => `sha256:${name}`)]);
+  });
+
+  it('are not listed with a filter that nobody knows', async () => {
+    const { code, stderr } = await on(await start())('images', '--filter', 'since=x');
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('dangling=true, dangling=false or reference='),
+    ]);
+  });
+
   it('are pulled by CRI alone', async () => {
     const podloop = on(await start());
     expect((await podloop('pull', 'example.test/free:1')).stdout).toBe(

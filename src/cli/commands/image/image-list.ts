@@ -1,8 +1,9 @@
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { type RuntimeImage } from '#node';
 import { type KubeObject } from '#kube/columns/kube-object.js';
 import { type CliHost } from '../../cli-host.js';
 import { toJsonText, toYamlText } from '../../shared/print/object-text.js';
+import { matchesWildcards } from '#base/text/matches-wildcards.js';
 import { layOutTable } from '../../shared/print/tab-columns.js';
 import { wrapNotes } from '../../help-layout.js';
 import { addImageFlags, type ImageFlags, toSizeText, withImages } from './image-session.js';
@@ -11,8 +12,11 @@ interface ListFlags extends ImageFlags {
   readonly quiet: boolean;
   readonly digests: boolean;
   readonly trunc: boolean;
+  readonly filter: readonly ImageFilter[];
   readonly output?: 'json' | 'yaml' | 'table';
 }
+
+type ImageFilter = (image: RuntimeImage) => boolean;
 
 const HELP = `
 Examples:
@@ -23,7 +27,10 @@ Examples:
   podloop images nginx
 
   # Ids alone, for a script
-  podloop images -q`;
+  podloop images -q
+
+  # Those that have no name any more
+  podloop images --filter dangling=true`;
 
 const NONE = '<none>';
 /** As crictl cuts them. */
@@ -40,13 +47,20 @@ export function imagesCommand(host: CliHost): Command {
     .option('-q, --quiet', 'Print only the ids', false)
     .option('--digests', 'Show digests', false)
     .option('--no-trunc', 'Show ids and digests in full')
+    .addOption(
+      new Option('-f, --filter <filter>', 'Only images with "dangling=true" or "reference=PATTERN"')
+        .argParser((text: string, earlier: readonly ImageFilter[]) => [...earlier, parseFilter(text)])
+        .default([], 'all images'),
+    )
     .option('-a, --all', 'As without it; for those who are used to it from docker', false)
     .addOption(new Option('-o, --output <format>', 'Output format').choices(['json', 'yaml', 'table']));
   return addImageFlags(command)
     .addHelpText('after', wrapNotes(HELP))
     .action((repository: string | undefined, flags: ListFlags) =>
       withImages(host, flags, async ({ images }) => {
-        const found = (await images.list()).filter((image) => isNamed(image, repository));
+        const isWanted: ImageFilter = (image) =>
+          isNamed(image, repository) && flags.filter.every((filter) => filter(image));
+        const found = (await images.list()).filter(isWanted);
         await print(found, flags, host);
       }),
     );
@@ -98,6 +112,31 @@ function isNamed(image: RuntimeImage, wanted: string | undefined): boolean {
   const names = [...image.repoTags, ...image.repoDigests];
   const repositories = namesOf(image).map(([name]) => name);
   return wholes.some((whole) => names.includes(whole) || repositories.includes(whole));
+}
+
+/** A filter as docker and crictl take it. */
+function parseFilter(text: string): ImageFilter {
+  const [, name, value = ''] = /^(dangling|reference)=(.+)$/.exec(text) ?? [];
+  if (name === 'dangling' && /^(true|false)$/.test(value))
+    return ({ repoTags }) => (repoTags.length === 0) === (value === 'true');
+  if (name === 'reference')
+    return ({ repoTags }) =>
+      repoTags.some((tag) => namesToMatch(tag).some((each) => matchesPath(value, each)));
+  throw new InvalidArgumentError(
+    'Use dangling=true, dangling=false or reference=PATTERN, as reference=nginx:1.*.',
+  );
+}
+
+/** Whole and as people write it, with the tag and without. */
+function namesToMatch(tag: string): readonly string[] {
+  const short = tag.replace(/^docker\.io\/(library\/)?/, '');
+  return [tag, short].flatMap((name) => [name, name.slice(0, name.lastIndexOf(':'))]);
+}
+
+/** A star stands for what is within one part of a path. */
+function matchesPath(pattern: string, name: string): boolean {
+  const [patterns, parts] = [pattern.split('/'), name.split('/')];
+  return patterns.length === parts.length && patterns.every((part, at) => matchesWildcards(part, parts[at]!));
 }
 
 /** As CRI's messages are written in JSON, and crictl prints them. */
