@@ -104,15 +104,18 @@ export class ImageArchive {
 
   /** Puts documents and layers of an image into the store. The layers of the answer come from there. */
   async store(
-    { digest }: ArchivedImage,
+    { digest, names: [name = digest] }: ArchivedImage,
     into: StoreInto,
     onFound: (layers: readonly Layer[]) => void,
   ): Promise<ResolvedImage> {
     const { blobs, lease, platform, signal } = into;
     const faults: unknown[] = [];
     const onFault = (error: unknown): void => void faults.push(error);
-    // Its path is one of the runtime's own, which says nothing to whoever sent the archive.
-    const wordsOf = (error: unknown): string => messageOf(error).replaceAll(this.#layout.path, 'the archive');
+    // Its path is one of the runtime's own, which says nothing to whoever sent the archive; nor does a digest.
+    const wordsOf = (error: unknown): string =>
+      messageOf(error)
+        .replaceAll(this.#layout.path, 'the archive')
+        .replace(`image "${digest}"`, `image "${name}"`);
     const found = await resolveImage(this.#layout, { digest }, { platform, signal, onFault }).catch(
       (error: unknown) => {
         throw error instanceof RpcError ? new RpcError(error.code, wordsOf(error), { cause: error }) : error;

@@ -229,6 +229,20 @@ describe('images of the runtime in the box', () => {
     expect(stderr).toMatch(/^error: \S+\/none\/a\.tar cannot be written: ENOENT: .* '\S+\/none\/a\.tar'\n$/);
   });
 
+  it('are refused in the words of the runtime, also where a name is like its own words', async () => {
+    const layout = new OciLayout();
+    const made = layout.addManifest({ layers: [[{ name: 'a' }]] });
+    const file = layout
+      .toFiles()
+      .get(`blobs/${made.manifest.digest.replace(':', '/')}`)!
+      .toString('utf8');
+    const encrypted = JSON.parse(file.replace('layer.v1.tar', 'layer.v1.tar+encrypted')) as object;
+    const names = { 'io.containerd.image.name': 'example.test/some-service:1' };
+    layout.addEntry({ ...layout.addJson(made.manifest.mediaType, encrypted), annotations: names });
+    const { code, stderr } = await on(await startBox(), layout.toTar())('load', '-q');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('is encrypted, which is not supported')]);
+  });
+
   it('show their layers before they are loaded, and name the platforms that an archive has', async () => {
     const layout = new OciLayout();
     const layers = [[{ name: 'a', content: 'a' }]];
@@ -243,7 +257,7 @@ describe('images of the runtime in the box', () => {
       ...['layer: Pull complete', 'layer: Pull complete', 'Loaded image: example.test/two:1'],
     ]);
     expect(stderr).toMatch(
-      /^error: image "\S+" is in the archive, but not for linux\/\w+: it has linux\/s390x\n$/,
+      /^error: image "example\.test\/other:1" is in the archive, but not for linux\/\w+: it has linux\/s390x\n$/,
     );
   });
 

@@ -96,8 +96,9 @@ export function explainOtherRuntime(error: unknown, work: Work, { runtimeName }:
 /** Whether a runtime has no such call. */
 export function isUnimplemented(error: unknown): boolean {
   const { code, name } = error as { readonly code?: unknown; readonly name?: unknown };
-  // What the runtime in the box has, it refuses in words of its own.
-  return name === 'RpcError' && code === 12 && /method|service|unimplemented/i.test(messageOf(error));
+  // What the runtime in the box has, it refuses in words of its own, with names of images among them.
+  const words = /podloop\.box\.v1|unknown (method|service)|not implement|^(12 )?unimplemented\W*$/i;
+  return name === 'RpcError' && code === 12 && words.test(messageOf(error));
 }
 
 /** A size as docker and crictl print it: decimal units, three digits. */
