@@ -4,11 +4,11 @@ import { badRequest } from '../http/api-error.js';
 import { type ApiHandler, type ApiRequest } from '../http/api-request.js';
 import { applyBody, type ApplyObject, refusal } from './apply-object.js';
 import { findConfigMap, type ReadConfigMaps, renderConfigMap } from './config-maps.js';
-import { jsonPatch } from './patches/json-patch.js';
-import { type JsonObject, mergePatch } from './patches/merge-patch.js';
+import { jsonPatch } from '../patches/json-patch.js';
+import { type JsonObject, mergePatch } from '../patches/merge-patch.js';
 import { type PodRow } from './pod-table.js';
 import { JSON_PATCH, mediaTypeOf, STRATEGIC_MERGE_PATCH } from '../http/request-body.js';
-import { strategicMergePatch } from './patches/strategic-merge-patch.js';
+import { strategicMergePatch } from '../patches/strategic-merge-patch.js';
 
 /** The source with files that the agent may write. */
 const WRITABLE_SOURCE = 'file';

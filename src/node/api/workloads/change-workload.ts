@@ -9,7 +9,7 @@ import { isRecord } from '#base/text/is-record.js';
 import { badRequest, invalidError, notFoundError } from '../http/api-error.js';
 import { type ApiAnswer, type ApiHandler, type ApiRequest, jsonAnswer } from '../http/api-request.js';
 import { applyBody, type ObjectTaker } from '../objects/apply-object.js';
-import { type JsonObject } from '../objects/patches/merge-patch.js';
+import { type JsonObject } from '../patches/merge-patch.js';
 import { patchedBy } from '../objects/patch-object.js';
 import { isDryRun } from '../objects/delete-pod.js';
 

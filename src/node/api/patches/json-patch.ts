@@ -15,8 +15,8 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '#base/text/is-record.js';
-import { badRequest } from '../../http/api-error.js';
-import { LARGEST_BODY_BYTES } from '../../http/request-body.js';
+import { badRequest } from '../http/api-error.js';
+import { LARGEST_BODY_BYTES } from '../http/request-body.js';
 import { type JsonObject } from './merge-patch.js';
 
 const OPERATIONS = ['add', 'remove', 'replace', 'move', 'copy', 'test'];

@@ -17,7 +17,7 @@
  * @module
  */
 import { isRecord } from '#base/text/is-record.js';
-import { badRequest } from '../../http/api-error.js';
+import { badRequest } from '../http/api-error.js';
 import { type JsonObject } from './merge-patch.js';
 
 const KEYS: Readonly<Record<string, string>> = {
