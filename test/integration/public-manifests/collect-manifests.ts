@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { parseAllDocuments } from 'yaml';
+import { parseAllDocuments, type ParsedNode } from 'yaml';
+import { applyEdits, findRepairs } from '#base/text/yaml/repair-yaml.js';
 import { isRecord } from '#base/text/is-record.js';
 
 /** Kinds that have pods, with where an API server has them. */
@@ -74,8 +75,11 @@ function blocksOf(markdown: string): string[] {
 function findObjects(text: string): Record<string, unknown>[] | undefined {
   try {
     // As kubectl reads it: 0644 is octal.
-    const documents = parseAllDocuments(text, { version: '1.1', uniqueKeys: false, logLevel: 'silent' });
+    const options = { version: '1.1', uniqueKeys: false, logLevel: 'silent' } as const;
+    let documents = parseAllDocuments<ParsedNode>(text, options);
     if (!Array.isArray(documents)) return [];
+    const repairs = findRepairs(text, documents);
+    if (repairs.length > 0) documents = parseAllDocuments<ParsedNode>(applyEdits(text, repairs), options);
     if (documents.some(({ errors }) => errors.length > 0)) return undefined;
     return documents.map((document) => document.toJS({ maxAliasCount: 1_000 }) as unknown).filter(isRecord);
   } catch {
