@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
+import { readModuleExamples } from '../installed-package.js';
 import { spawnSyntheticRuntime } from '#testing/synthetic-runtime/index.js';
 
 const PROJECT = new URL('../../', import.meta.url);
@@ -16,6 +17,12 @@ describe('the example of the library', () => {
       readFile(EXAMPLE, 'utf8'),
     ]);
     expect(readme).toContain('```ts\n' + example + '```\n');
+  });
+
+  it('of a test stands in its guide word for word', async () => {
+    const guide = await readFile(new URL('docs/guides/build-on-it.md', PROJECT), 'utf8');
+    const example = readModuleExamples().get('podloop/testing')!;
+    expect(guide).toContain('```ts\n' + example + '```\n');
   });
 
   it('prints deaths and ends with Ctrl-C', async () => {
