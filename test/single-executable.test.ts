@@ -26,7 +26,10 @@ import { REPOSITORY } from './source-tree.js';
 type Make = (release: object) => Promise<{ readonly executable: string; readonly licenses: string }>;
 const load = async <T>(file: string): Promise<T> =>
   (await import(path.join(REPOSITORY, 'scripts/release', file))) as T;
-const { makeExecutable } = await load<{ makeExecutable: Make }>('single-executable.mjs');
+const { makeExecutable, makeExecutableArchive } = await load<{
+  makeExecutable: Make;
+  makeExecutableArchive: (release: object) => Promise<string>;
+}>('single-executable.mjs');
 const { findNodeBinary } = await load<{ findNodeBinary: (machine: string, options: object) => string }>(
   'node-binary.mjs',
 );
@@ -79,13 +82,29 @@ describe.skipIf(!isMade)(
     });
 
     it(
-      'has the same bytes when it is made again, and the licences of all that is in it',
+      'is in an archive, with the same bytes when it is made again, and with the licences of all that is in it',
       async () => {
-        const again = await make('again');
-        expect(await hashOf(again.executable)).toBe(await hashOf(executable));
+        const archive = await makeExecutableArchive({
+          ...{ repository: REPOSITORY, tarball, work: path.join(folder, 'again'), machine, cache: CACHE },
+          ...{ target: folder, version: '1.2.3', epochS: 1_700_000_000 },
+          manPages: new Map([['podloop.1', '.TH PODLOOP 1\n']]),
+          completions: new Map([['usr/share/zsh/vendor-completions/_podloop', 'complete\n']]),
+        });
+        const name = `podloop-1.2.3-linux-${machine}`;
+        expect(path.basename(archive)).toBe(`${name}.tar.gz`);
+        const { stdout } = await run('tar', ['--utc', '--numeric-owner', '-tvzf', archive]);
+        const lines = stdout.trim().split('\n');
+        expect(lines.filter((line) => !/^\S+ 0\/0 +\d+ 2023-11-14 22:13 /.test(line))).toEqual([]);
+        expect(lines.find((line) => line.endsWith(`${name}/podloop`))).toMatch(/^-rwxr-xr-x /);
+        for (const file of ['man/podloop.1', 'completions/_podloop', 'systemd/podloop-observe.service'])
+          expect(stdout).toMatch(new RegExp(`^-rw-r--r-- .*/${file}$`, 'm'));
+        const hash = 'tar -xOzf "$0" "$1" | sha256sum';
+        const { stdout: sum } = await run('sh', ['-c', hash, archive, `${name}/podloop`]);
+        expect(sum.slice(0, 64)).toBe(await hashOf(executable));
         for (const words of [/^Node\.js 24\./m, /^classic-level \d/m, /^@grpc\/grpc-js \d/m])
           expect(licenses).toMatch(words);
-        await rm(path.dirname(again.executable), { recursive: true });
+        await rm(path.join(folder, 'again'), { recursive: true });
+        await rm(archive);
       },
       LIMIT_MS,
     );

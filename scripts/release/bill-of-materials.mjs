@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { NODE_SUMS, NODE_VERSION } from './node-binary.mjs';
 
 /**
  * A CycloneDX document of what is installed at run time and of the libraries in the bundled files, as text.
@@ -23,11 +24,22 @@ export function makeBillOfMaterials(repository, epochS) {
     readFileSync(path.join(repository, file), 'utf8'),
   );
   const { name } = JSON.parse(readFileSync(path.join(repository, 'package.json'), 'utf8'));
-  return `${JSON.stringify(chooseParts(read(), { name, installed: read('--omit', 'dev'), licenses, epochS }), null, 2)}\n`;
+  const options = { name, installed: read('--omit', 'dev'), licenses, epochS, besides: describeNode() };
+  return `${JSON.stringify(chooseParts(read(), options), null, 2)}\n`;
 }
 
-/** What of the document of all packages is in what users get: installed with it, or bundled. Pure. */
-export function chooseParts(all, { name, installed, licenses, epochS }) {
+/** Node's binaries, which the single executables are made of. */
+function describeNode() {
+  return Object.entries(NODE_SUMS).map(([machine, sum]) => ({
+    ...{ type: 'application', name: 'node', version: NODE_VERSION },
+    'bom-ref': `node@${NODE_VERSION}-linux-${machine}`,
+    hashes: [{ alg: 'SHA-256', content: sum }],
+    properties: [{ name: 'podloop:delivery', value: `single executable for linux-${machine}` }],
+  }));
+}
+
+/** What of the document of all packages is in what users get: installed with it, or bundled; and what is there besides. Pure. */
+export function chooseParts(all, { name, installed, licenses, epochS, besides = [] }) {
   const bundled = new Set(licenses.flatMap(listBundled));
   const refs = new Set(installed.components.map((component) => component['bom-ref']));
   const components = all.components
@@ -52,7 +64,7 @@ export function chooseParts(all, { name, installed, licenses, epochS }) {
       // npm takes the name of the folder.
       component: { ...all.metadata.component, type: 'application', name },
     },
-    components,
+    components: [...components, ...besides],
     dependencies: all.dependencies
       .filter(({ ref }) => known.has(ref))
       .map(({ ref, dependsOn = [] }) => ({ ref, dependsOn: dependsOn.filter((each) => known.has(each)) })),

@@ -6,7 +6,8 @@ import path from 'node:path';
 
 /** The newest of the line with long-term support. To change it, change the sums too: `sha256sum bin/node` of Node's own archives. */
 export const NODE_VERSION = '24.22.3';
-const SUMS = {
+/** SHA-256 of the binary for each machine. */
+export const NODE_SUMS = {
   x64: 'a7ec1b37e6ff9d187e4198c5b6df9a4eb1c74dd31804fb3bac55cc4ceca1ac01',
   arm64: '8f9c2a55879e9705cb285b6cdd649d95df642c6720f052cb30f300d2677da99f',
 };
@@ -28,9 +29,9 @@ export function findNodeBinary(machine, { cache, env = process.env }) {
   if (given === undefined && !existsSync(binary))
     fetchPackage(`node-linux-${machine}@${NODE_VERSION}`, folder);
   const sum = createHash('sha256').update(readFileSync(binary)).digest('hex');
-  if (sum !== SUMS[machine])
+  if (sum !== NODE_SUMS[machine])
     throw new Error(
-      `${binary}: its SHA-256 is ${sum}, and that of Node ${NODE_VERSION} for linux-${machine} is ${SUMS[machine]}; name another one in ${variable}`,
+      `${binary}: its SHA-256 is ${sum}, and that of Node ${NODE_VERSION} for linux-${machine} is ${NODE_SUMS[machine]}; name another one in ${variable}`,
     );
   return binary;
 }
