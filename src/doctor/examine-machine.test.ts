@@ -40,7 +40,7 @@ async function write(path: string, text: string): Promise<void> {
 const stat = (pid: number, command: string): string =>
   `${pid} (${command}) S 1 ${pid} ${pid} 0 -1 0 0 0 0 0 1 2 3 4 20 0 1 0 ${pid * 10} 9 9\n`;
 
-async function addShim(): Promise<void> {
+async function addShim({ pid = 20, socket = SOCKET, bundle = `/tasks/${SANDBOX}` } = {}): Promise<void> {
   const words = [
     '/usr/bin/containerd-shim-runc-v2',
     '-namespace',
@@ -48,11 +48,11 @@ async function addShim(): Promise<void> {
     '-id',
     SANDBOX,
     '-address',
-    SOCKET,
+    socket,
   ];
-  await write('proc/20/stat', stat(20, 'containerd-shim'));
-  await write('proc/20/cmdline', words.map((word) => `${word}\0`).join(''));
-  await symlink(`/tasks/${SANDBOX}`, join(root, 'proc/20/cwd'));
+  await write(`proc/${pid}/stat`, stat(pid, 'containerd-shim'));
+  await write(`proc/${pid}/cmdline`, words.map((word) => `${word}\0`).join(''));
+  await symlink(bundle, join(root, `proc/${pid}/cwd`));
 }
 
 /** Files of a user who may not read what belongs to processes of others. */
@@ -105,6 +105,23 @@ describe('a machine', () => {
     const silent = await examine(SilentFiles, 'cri-o', LISTS, true);
     expect(silent.fsync).toEqual({ known: false, why: '/var/lib/containerd does not answer' });
     expect(silent.silentDisks.map(({ path }) => path)).toContain('/var/lib/containerd');
+  });
+
+  it('has the disk measured where its runtime, of several, has its state', async () => {
+    for (const [at, name] of ['other', 'own'].entries()) {
+      const folder = `/run/${name}/io.containerd.runtime.v2.task/k8s.io/${SANDBOX}`;
+      await mkdir(join(root, folder), { recursive: true });
+      const socket = name === 'own' ? SOCKET : '/run/other/containerd.sock';
+      await addShim({ pid: 20 + at, socket, bundle: folder });
+    }
+    class SilentFiles extends HostFiles {
+      override async stat(path: string): Promise<Stats> {
+        if (path.startsWith('/run/o')) throw new SilentFilesError(5_000);
+        return await super.stat(path);
+      }
+    }
+    const { silentDisks } = await examine(SilentFiles);
+    expect(silentDisks.map(({ path }) => path)).toEqual(['/run/own']);
   });
 
   it('has shims that are nobody’s by the names of their pods', async () => {

@@ -71,6 +71,8 @@ export class MachineExaminer {
   #systemd: Promise<Looked<SystemdFacts>> = Promise.resolve(notKnown('it was not examined'));
   #first: Looked<FirstScan> = notKnown('it was not examined');
   #answers: Promise<ShimReplies> = Promise.resolve(new Map());
+  /** Those of the examined runtime: a machine may have several. */
+  #ownShims: readonly Shim[] = [];
   #calls: readonly OciCall[] = [];
   readonly #sampler: OciCallSampler;
   #pressure: PressureReading | undefined;
@@ -108,6 +110,7 @@ export class MachineExaminer {
     const { processes, shims } = this.#first.value;
     const own = await findSameSocket(this.#files, this.#addresses.socketPath, addressesOf(shims));
     const ownShims = shims.filter((shim) => isOfCri(shim) && own.has(shim.address));
+    this.#ownShims = ownShims;
     this.#calls = await findOciCalls(
       this.#files,
       processes,
@@ -151,8 +154,7 @@ export class MachineExaminer {
 
   /** Where the runtime has the bundles of its containers: on most machines below /run, and asked for once then. */
   async #findStateDisk(): Promise<DiskPath[]> {
-    const shims = this.#first.known ? this.#first.value.shims : [];
-    for (const { pid } of shims.filter(isOfCri)) {
+    for (const { pid } of this.#ownShims) {
       const bundle = await findBundle(this.#files, pid);
       const at = bundle?.indexOf('/io.containerd.runtime.') ?? -1;
       if (at > 0)
