@@ -106,6 +106,10 @@ const HEAD_TIMEOUT_MS = 60_000;
 /** In each stretch of this length at least that many bytes have to come. */
 const STRETCH_MS = 60_000;
 export const LEAST_BYTES = 16 * 1024;
+/** For all of a document. */
+const TEXT_TIMEOUT_MS = 300_000;
+/** For the rest of an answer that nobody reads. */
+const DISCARD_TIMEOUT_MS = 5_000;
 const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** Where distributions keep the authorities of a machine: the first one that is there counts, as with Go's programs. */
@@ -302,7 +306,8 @@ export class RegistryHttp {
     const host = hostOf(url);
     // Else a connection that breaks while nobody reads would end the process.
     response.on('error', () => undefined);
-    const pieces = (): AsyncGenerator<Buffer> => readPieces(response, { clock: this.#clock, host, signal });
+    const pieces = (stop: AbortSignal): AsyncGenerator<Buffer> =>
+      readPieces(response, { clock: this.#clock, host, signal: stop });
     return {
       status,
       statusText: `${status} ${statusMessage.slice(0, 100)}`.trimEnd(),
@@ -311,20 +316,40 @@ export class RegistryHttp {
         const value = response.headers[name];
         return Array.isArray(value) ? value[0] : value;
       },
-      pieces,
-      text: async (mostBytes) => {
-        const parts: Buffer[] = [];
-        let bytes = 0;
-        for await (const piece of pieces()) {
-          bytes += piece.length;
-          if (bytes > mostBytes) throw new Error(`${host} answers with more than ${mostBytes} bytes`);
-          parts.push(piece);
-        }
-        return Buffer.concat(parts).toString('utf8');
-      },
+      pieces: () => pieces(signal),
+      text: (mostBytes) => this.#readText(pieces, { host, signal }, mostBytes),
       // A short rest is read, for the connection's sake; what is long would take longer than another connection.
-      discard: () => (isLong(response) ? response.destroy() : response.resume()),
+      discard: () => {
+        if (isLong(response)) {
+          response.destroy();
+          return;
+        }
+        const limit = this.#clock.setTimer(DISCARD_TIMEOUT_MS, () => response.destroy(), { unref: true });
+        response.once('close', () => limit.cancel());
+        response.resume();
+      },
     };
+  }
+
+  /** A document of few bytes must not come for hours, either. */
+  async #readText(
+    pieces: (signal: AbortSignal) => AsyncGenerator<Buffer>,
+    { host, signal }: { readonly host: string; readonly signal: AbortSignal },
+    mostBytes: number,
+  ): Promise<string> {
+    const late = (): Error =>
+      new ConnectionError(`${host}: no whole answer within ${TEXT_TIMEOUT_MS / 1_000}s`, TIMED_OUT);
+    const limits = { clock: this.#clock, limitMs: TEXT_TIMEOUT_MS, late, signal };
+    return await withinTime(limits, async (inner) => {
+      const parts: Buffer[] = [];
+      let bytes = 0;
+      for await (const piece of pieces(inner)) {
+        bytes += piece.length;
+        if (bytes > mostBytes) throw new Error(`${host} answers with more than ${mostBytes} bytes`);
+        parts.push(piece);
+      }
+      return Buffer.concat(parts).toString('utf8');
+    });
   }
 }
 

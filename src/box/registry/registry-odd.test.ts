@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as setImmediateAsync, setTimeout as setTimeoutAsync } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
+import { type ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeRegistry } from '#support/fakes/fake-registry.js';
 import { HastyClock } from '#support/fakes/hasty-clock.js';
@@ -172,6 +173,44 @@ describe('a registry that says nothing', () => {
     await passTimeUntil(() => registry.requests.length > 0);
     expect((await pulled).id).toBe(made.id);
     expect(mirror.requests).toHaveLength(1);
+  });
+
+  it('is given up, too, where a document comes for hours', async () => {
+    registry.answerers.push(({ method }, response) => {
+      if (method === 'HEAD') return false;
+      response.writeHead(200, { 'content-type': INDEX });
+      sending = response;
+      return true;
+    });
+    registry.tag('app:1', addEight().manifest);
+    let sending: ServerResponse | undefined;
+    let failure: unknown;
+    pull('app:1').catch((error: unknown) => (failure = error));
+    await passTimeUntil(() => {
+      // More than the least of what has to come in a minute.
+      sending?.write(' '.repeat(3_000));
+      return failure !== undefined;
+    });
+    expect(failure).toMatchObject({
+      message: expect.stringContaining('no whole answer within 300s') as unknown,
+    });
+    expect(registry.count('GET')).toBe(2);
+  });
+
+  it('is not waited for where its answer does not count', async () => {
+    const made = addEight();
+    let [isAsked, isClosed] = [false, false];
+    registry.answerers.push(({ method }, response) => {
+      if (isAsked || method === 'HEAD') return false;
+      isAsked = true;
+      const challenge = `Bearer realm="${registry.url}/token"`;
+      // With some words that never come.
+      response.writeHead(401, { 'content-length': '100', 'www-authenticate': challenge }).flushHeaders();
+      response.once('close', () => (isClosed = true));
+      return true;
+    });
+    expect((await pull('app:1')).id).toBe(made.id);
+    await passTimeUntil(() => isClosed);
   });
 
   it('is given up, too, where a few bytes come each time', async () => {
