@@ -206,6 +206,11 @@ export class Agent implements AsyncDisposable {
     return running.map(({ metadata }) => `${metadata?.namespace}/${metadata?.name}`).sort();
   }
 
+  /** The claims that have a volume of this node, as `namespace/name`. */
+  claims(): string[] {
+    return this.#parts.localClaims.list().map(({ namespace, name }) => `${namespace}/${name}`);
+  }
+
   /** Has {@link Agent.run} stop all pods and end, as when a client asks for it. Idempotent. */
   endWithPods(): void {
     this.#started.ending.ask();

@@ -111,6 +111,8 @@ describe('podloop down', () => {
     );
     lab.agent.on('GET /api/v1/pods', () => aKubeList(phase('sum-n1', 'Succeeded')));
     expect((await down('-y')).stderr).toContain('It has no pods that run.\n1 pod has finished already.\n');
+    lab.agent.on('GET /volumes', () => aKubeList(aKubePod('of-nobody'), aKubePod('data-db-0')));
+    expect((await down('-y')).stderr).toContain('"podloop up": default/of-nobody, default/data-db-0\n');
   });
 
   it.each([

@@ -10,6 +10,7 @@ import { socketOption } from '../../shared/agent-session.js';
 import { quoteWord } from '../../shared/print/quote-word.js';
 import { agentsOf, describeSilent, findAgents, type RunningAgent } from '../../shared/agents/find-agents.js';
 import { AgentAbsent, AgentClient } from '../../shared/api/agent-client.js';
+import { ApiError } from '../../shared/api/api-status.js';
 import { readLines } from '../../shared/api/watch-objects.js';
 import { parsePathFlag } from '../../shared/flag-values.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
@@ -175,10 +176,10 @@ async function endAgent(
   const names = going.map(nameOf);
   const others = new Set(pods.map(nameOf).filter((name) => !names.includes(name)));
   // Those of a cluster are its own affair.
-  const claims = kubeconfig === undefined ? claimsOf(pods) : [];
+  const client = new AgentClient({ socketPath: socket, clock: host.clock, signal });
+  const claims = kubeconfig === undefined ? await findClaims(client, pods) : [];
   const finished = pods.length - going.length;
   await confirm({ what: what.join(' and '), pid, names, finished, claims }, flags, host, signal);
-  const client = new AgentClient({ socketPath: socket, clock: host.clock, signal });
   const answer = await client.open('POST', '/agent/end');
   let left: readonly string[] | undefined;
   let outcome: string | undefined;
@@ -198,6 +199,17 @@ async function endAgent(
   // It lets go of its root folder, so that another agent can start at once.
   while (isAlive(pid)) await host.clock.sleep(LOOK_MS, signal);
   await host.stdout.writeLine(`The agent (pid ${pid}) ended`);
+}
+
+/** The claims with a volume, also those that no pod has any more; of an agent that cannot list them those of its pods. */
+async function findClaims(client: AgentClient, pods: readonly PodObject[]): Promise<string[]> {
+  try {
+    const { items = [] } = await client.get('/volumes');
+    return items.map(({ metadata = {} }) => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return claimsOf(pods);
+  }
 }
 
 function claimsOf(pods: readonly PodObject[]): string[] {

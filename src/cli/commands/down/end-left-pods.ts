@@ -86,7 +86,7 @@ export async function endLeftPods(
   });
   const names = await agent.listRunningPods();
   if (names.length === 0) throw nothing;
-  await confirm({ what: manifests, pid: undefined, names });
+  await confirm({ what: manifests, pid: undefined, names, claims: agent.claims() });
   agent.endWithPods();
   const { pods } = await agent.run(signal);
   if (pods !== 'stopped') throw failure('not every pod could be stopped');
