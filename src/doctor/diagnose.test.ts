@@ -144,6 +144,7 @@ interface Case {
   readonly says: RegExp;
 }
 
+const CRI_DOCKERD: Daemon = { pid: 44, command: 'cri-dockerd', state: 'S', waitsIn: '', forMs: 9_000 };
 // prettier-ignore
 const CASES: readonly Case[] = [
   { when: 'the socket is missing', node: failed('ENDPOINT_NOT_FOUND', 'there is no socket'), finds: 'RuntimeSocketMissing', severity: 'critical', says: /containerd\.sock/ },
@@ -154,6 +155,7 @@ const CASES: readonly Case[] = [
   { when: 'the socket is not ours to open', node: failed('ENDPOINT_PERMISSION_DENIED', 'EACCES'), finds: 'RuntimeForbidden', severity: 'critical', says: /sudo/ },
   { when: 'the runtime comes and goes', node: { runtime: { connection: { connected: true, attempts: 16, failures: 5, watchedMs: 3_000, error: 'gone' } } }, finds: 'RuntimeFlapping', severity: 'critical', says: /5 of 16/ },
   { when: 'nothing is answered', node: operating(anOperation('Version', { count: 2, hung: 2, maxMs: 10_000 }), anOperation('ListContainers', { count: 1, hung: 1 })), finds: 'RuntimeHung', severity: 'critical', says: /not even Version/ },
+  { when: 'nothing is answered by a runtime that is found', node: { ...operating(anOperation('Version', { count: 2, hung: 2, maxMs: 10_000 })), machine: { daemons: known({ runtime: CRI_DOCKERD }) } }, finds: 'RuntimeHung', severity: 'critical', says: /cri-dockerd, pid 44[^]*kill -USR1 44 [^]*only with live-restore/ },
   { when: 'lists hang', node: operating(anOperation('Version'), anOperation('ListContainers', { count: 1, hung: 1, maxMs: 10_000 })), finds: 'ListHangs', severity: 'critical', says: /ListContainers: 1 not answered within 10s/ },
   { when: 'Status hangs', node: operating(anOperation('Version'), anOperation('Status', { count: 1, hung: 1 })), finds: 'CallHangs', severity: 'critical', says: /Status is not answered/ },
   { when: 'a list fails', node: operating(anOperation('ListContainers', { count: 3, failed: 3, lastError: 'rpc error: locked', lastCode: 'CRI_INTERNAL' })), finds: 'CallFails', severity: 'critical', says: /rpc error: locked/ },

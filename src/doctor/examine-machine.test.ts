@@ -141,6 +141,13 @@ describe('a machine', () => {
     expect(abandonedShims).toMatchObject({ known: true, value: { count: 1, shims: [shim] } });
   });
 
+  it('has no shims that are nobody’s of what ctr or nerdctl started in the namespace of CRI', async () => {
+    await addShim();
+    await write(`tasks/${SANDBOX}/config.json`, JSON.stringify({ annotations: { 'nerdctl/name': 'tool' } }));
+    const { shims } = await examine(HostFiles, 'containerd', { sandboxes: [], containers: [] });
+    expect(shims).toMatchObject({ known: true, value: { orphanCount: 0, orphans: [] } });
+  });
+
   it('is judged where the processes of all are seen', async () => {
     await addShim();
     const { exitCode, unseen } = judge(await examine(HostFiles));

@@ -5,7 +5,7 @@ import { findPlugins } from './facts/find-plugins.js';
 import { CRI_NAMESPACE, judgeAbandoned, judgeShims, readShims, type Shim } from './facts/find-shims.js';
 import { assertAllowed, type HostFiles } from './facts/host-files.js';
 import { ask, known, type Looked, notKnown } from './looked.js';
-import { type MachineFacts } from './facts/machine-facts.js';
+import { type MachineFacts, type ShimFacts } from './facts/machine-facts.js';
 import { type DiskLook, type DiskPath, measureDisks, measureFsync } from './facts/measure-disks.js';
 import { readProcesses, type SeenProcess } from './facts/process-table.js';
 import { summarizeProcesses } from './summarize-processes.js';
@@ -24,7 +24,7 @@ import {
 import { readKernelLog } from './host/kernel-log.js';
 import { OciCallSampler } from './host/oci-call-sampler.js';
 import { findCrioCallers, findOciCalls } from './host/oci-calls.js';
-import { nameByBundles } from './host/read-bundle.js';
+import { isOfNoPod, nameByBundles } from './host/read-bundle.js';
 import { ProcessOwners } from './host/process-owners.js';
 import { readUptimeMs } from './host/process-state.js';
 import { type DaemonAddresses, readDaemons, sinceFirst } from './host/read-daemons.js';
@@ -216,9 +216,7 @@ export class MachineExaminer {
       processes: await ask(async () =>
         summarizeProcesses(files, { before, after }, await findStillBlocked(files, blocked), owners),
       ),
-      shims: judged.known
-        ? known({ ...judged.value, orphans: await nameByBundles(files, judged.value.orphans) })
-        : judged,
+      shims: judged.known ? known({ ...judged.value, ...(await nameOrphans(files, judged.value)) }) : judged,
       abandonedShims: known({ ...abandoned, shims: await nameByBundles(files, abandoned.shims) }),
       plugins: await ask(() => findPlugins(files, before, after)),
       deadMounts: await this.#describeMounts(after, owners),
@@ -284,6 +282,19 @@ export class MachineExaminer {
       ...{ illShims: ill.slice(0, MAX_NAMED), illShimCount: ill.length, asked: answers.size },
     };
   }
+}
+
+/** Shims for pods that nobody lists, with the names of these pods, without those that were never for a pod. */
+async function nameOrphans(
+  files: HostFiles,
+  { orphans, orphanCount }: ShimFacts,
+): Promise<Pick<ShimFacts, 'orphans' | 'orphanCount'>> {
+  const foreign = await Promise.all(orphans.map(async (shim) => isOfNoPod(files, shim)));
+  const ofPods = orphans.filter((_, at) => foreign[at] === false);
+  return {
+    orphans: await nameByBundles(files, ofPods),
+    orphanCount: ofPods.length === 0 ? 0 : orphanCount - (orphans.length - ofPods.length),
+  };
 }
 
 /** Measures the disk of the images, unless it has shown already that it does not answer. */

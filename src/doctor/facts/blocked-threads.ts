@@ -1,6 +1,6 @@
 import { type HostFiles } from './host-files.js';
 import { type NamedProcess } from '../host/host-facts.js';
-import { findFrozenCgroup } from '../host/process-state.js';
+import { findFrozenCgroup, findSwitches } from '../host/process-state.js';
 import { inBatches, parseProcess, type SeenProcess } from './process-table.js';
 
 /** A thread in uninterruptible sleep. */
@@ -81,6 +81,5 @@ async function readThread(
   const thread = line === undefined ? undefined : parseProcess(line);
   if (thread?.state !== 'D') return undefined;
   const status = (await files.find(`${folderOf({ pid, tid })}/status`)) ?? '';
-  const switches = [...status.matchAll(/^\w*ctxt_switches:\s*(\d+)$/gm)].map(([, count]) => count).join('+');
-  return { pid, command, tid, startTicks: thread.startTicks, switches };
+  return { pid, command, tid, startTicks: thread.startTicks, switches: findSwitches(status) };
 }

@@ -1,6 +1,6 @@
 import { type HostFiles } from './host-files.js';
 import { type PluginFacts, type RunningPlugin } from './machine-facts.js';
-import { ageOf, readUptimeMs } from '../host/process-state.js';
+import { ageOf, isNested, readUptimeMs } from '../host/process-state.js';
 import { type SeenProcess } from './process-table.js';
 
 /** Who runs network plugins: container runtimes. Their shims do not. */
@@ -24,7 +24,8 @@ export async function findPlugins(
   for (const process of children.slice(0, MAX_CHILDREN)) {
     const { pid, command } = process;
     const plugin = parsePlugin((await files.find(`/proc/${pid}/environ`)) ?? '');
-    if (plugin !== undefined) running.push({ pid, command, ...plugin, forMs: ageOf(process, upMs) });
+    if (plugin !== undefined && !(await isNested(files, pid)))
+      running.push({ pid, command, ...plugin, forMs: ageOf(process, upMs) });
   }
   running.sort((a, b) => b.forMs - a.forMs);
   return { running: running.slice(0, MAX_NAMED), count: running.length };

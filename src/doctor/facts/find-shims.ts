@@ -1,5 +1,5 @@
 import { type ListedNode } from './event-witness.js';
-import { ageOf } from '../host/process-state.js';
+import { ageOf, isNested } from '../host/process-state.js';
 import { type HostFiles } from './host-files.js';
 import { known, type Looked, notKnown } from '../looked.js';
 import { type AbandonedShimFacts, type ShimFacts } from './machine-facts.js';
@@ -22,7 +22,7 @@ const MAX_NAMED = 10;
 /** A kubelet gives the making of a sandbox four minutes, and then the runtime takes back what there is of it. */
 const ORPHAN_AGE_MS = 300_000;
 
-/** The shims among processes. */
+/** The shims among processes, without those of a containerd that runs in a container. */
 export async function readShims(files: HostFiles, processes: readonly SeenProcess[]): Promise<Shim[]> {
   const shims: Shim[] = [];
   // The kernel keeps fifteen characters of a name.
@@ -30,7 +30,8 @@ export async function readShims(files: HostFiles, processes: readonly SeenProces
     each.command.startsWith('containerd-shim'),
   )) {
     const shim = parseShim((await files.find(`/proc/${pid}/cmdline`)) ?? '');
-    if (shim !== undefined) shims.push({ pid, command, startTicks, ...shim });
+    if (shim !== undefined && !(await isNested(files, pid)))
+      shims.push({ pid, command, startTicks, ...shim });
   }
   return shims;
 }

@@ -151,6 +151,11 @@ export class HostFiles {
     }
   }
 
+  /** Waits a moment before something is read again. */
+  async pause(forMs: number): Promise<void> {
+    await this.clock.sleep(forMs, this.#signal);
+  }
+
   /** Whether a thread is left to read files with: each operation that hangs holds one. */
   hasThread(): boolean {
     return this.#silentPaths.size < MAX_SILENT;

@@ -225,6 +225,10 @@ describe('network plugins', () => {
       await write(`proc/${pid}/stat`, statLine(pid, 'calico', { parent }));
       await write(`proc/${pid}/environ`, ENVIRON);
     }
+    // Of a cluster in a container.
+    await write('proc/1003/stat', statLine(1_003, 'calico', { parent: 5 }));
+    await write('proc/1003/environ', ENVIRON);
+    await write('proc/1003/status', 'NSpid:\t1003\t40\n');
     const after = await readProcesses(files);
     const before = after.filter(({ pid }) => pid !== 1_002);
     expect(await findPlugins(files, before, after)).toMatchObject({
@@ -263,6 +267,19 @@ describe('shims', () => {
     await write('proc/9/cmdline', cmdline);
     await write('proc/8/stat', statLine(8, 'bash'));
     expect(await readShims(files, await readProcesses(files))).toMatchObject([{ pid: 9, address: SOCKET }]);
+  });
+
+  it('are not those of a Docker or a cluster that runs in a container', async () => {
+    const cmdline = `/usr/bin/containerd-shim-runc-v2\0-namespace\0k8s.io\0-id\0${'a'.repeat(64)}\0-address\0${SOCKET}\0`;
+    for (const [pid, pids] of [
+      [8, '8'],
+      [9, '9\t71'],
+    ] as const) {
+      await write(`proc/${pid}/stat`, statLine(pid, 'containerd-shim'));
+      await write(`proc/${pid}/cmdline`, cmdline);
+      await write(`proc/${pid}/status`, `Name:\tcontainerd-shim\nNSpid:\t${pids}\nNSpgid:\t${pids}\n`);
+    }
+    expect(await readShims(files, await readProcesses(files))).toMatchObject([{ pid: 8 }]);
   });
 
   it('are orphans when no list ever had their pod, and only of that containerd and of CRI', () => {

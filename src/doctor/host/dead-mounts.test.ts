@@ -158,6 +158,19 @@ describe('the owner of a process', () => {
   });
 });
 
+describe('the owner of a process in a container of a container', () => {
+  it('is the pod in which that Docker runs', async () => {
+    await addPod();
+    await write('proc/40/stat', stat(40, 'containerd-shim', 30));
+    await write('proc/41/stat', stat(41, 'job', 40, 'D'));
+    await write('proc/40/cgroup', `0::/kubepods/pod1/${ID}\n`);
+    await write('proc/41/cgroup', `0::/kubepods/pod1/${ID}/docker/${'d'.repeat(64)}\n`);
+    await symlink(`/run/docker/${'d'.repeat(64)}`, join(root, 'proc/40/cwd'));
+    const owners = new ProcessOwners(files, await readProcesses(files));
+    for (const pid of [40, 41]) expect(await owners.find(pid)).toEqual({ pod: WEB, container: 'app' });
+  });
+});
+
 describe('the owner of a process on CRI-O', () => {
   it('is the container in its cgroup, by the bundle in which its monitor works, also of an exec', async () => {
     await write('proc/10/stat', stat(10, 'crio', 1));

@@ -20,6 +20,8 @@ export interface ProcessState {
   readonly waitsIn: string;
   /** Of one that is stopped, frozen or blocked: for how long it has not run. Absent where the kernel does not say. */
   readonly stillForMs?: number;
+  /** The debugger that holds it; absent where none does, and for one that lets it go on at once. */
+  readonly tracer?: NamedProcess;
 }
 
 /** A call of the OCI runtime (runc, crun) by a shim, or by CRI-O. */
@@ -32,6 +34,8 @@ export interface OciCall extends NamedProcess, ProcessState, ContainerOwner {
   readonly forMs: number;
   /** Its last descendant, which it waits for; absent when it has none. */
   readonly waitsFor?: NamedProcess & ProcessState;
+  /** The cgroup with which what it waits for is frozen; absent where it is not, or the call is young. */
+  readonly frozenCgroup?: string;
 }
 
 /** A shim that cannot do its work. */

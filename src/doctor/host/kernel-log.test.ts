@@ -183,9 +183,9 @@ describe('what the kernel complains about', () => {
     expect(diagnoseLog(record('cgroup: fork rejected by pids controller in /kubepods/pod1'))).toEqual([]);
   });
 
-  const kill = (command: string, cgroup?: string): string[] => [
+  const kill = (command: string, cgroup?: string, group = '/a'): string[] => [
     record(
-      `oom-kill:constraint=${cgroup === undefined ? 'CONSTRAINT_NONE' : 'CONSTRAINT_MEMCG'},nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=${cgroup ?? '/'},task_memcg=/a,task=${command},pid=77,uid=0`,
+      `oom-kill:constraint=${cgroup === undefined ? 'CONSTRAINT_NONE' : 'CONSTRAINT_MEMCG'},nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=${cgroup ?? '/'},task_memcg=${group},task=${command},pid=77,uid=0`,
     ),
     record(
       `${cgroup === undefined ? 'Out of memory' : 'Memory cgroup out of memory'}: Killed process 77 (${command}) total-vm:9kB`,
@@ -217,6 +217,10 @@ describe('what the kernel complains about', () => {
 
   it('is not a container that was killed at its own limit', () => {
     expect(diagnoseLog(...kill('java', '/kubepods/burstable/pod1/abc'))).toEqual([]);
+    // A Docker that runs in a pod.
+    const pod = '/kubepods/burstable/pod0b6c2c4a-5a3e-4f0e-8a55-3f2f0c1d9e7b';
+    expect(diagnoseLog(...kill('dockerd', pod, `${pod}/${'d'.repeat(64)}`))).toEqual([]);
+    expect(diagnoseLog(...kill('containerd-shim', pod, pod))).toMatchObject([{ code: 'OutOfMemory' }]);
   });
 
   it('is not another program of the name of one that has run since before', () => {

@@ -4,7 +4,7 @@ import { type SeenProcess } from '../facts/process-table.js';
 import { groupBy } from '../group-by.js';
 import { type ContainerOwner, type NamedProcess, type OciCall } from './host-facts.js';
 import { findBundle } from './ask-shim.js';
-import { ageOf, isInContainer, readState } from './process-state.js';
+import { ageOf, findFrozenCgroup, isInContainer, readState } from './process-state.js';
 import { readBundle } from './read-bundle.js';
 
 /** What runc, crun and their kin are asked to do. */
@@ -15,6 +15,8 @@ const OPERATIONS = [
 /** Descendants of shims whose command lines are read. */
 const MAX_READ = 2_000;
 const ID = /^[0-9a-f]{64}$/;
+/** Of calls that have run for as long it is read whether they are frozen. */
+const FROZEN_MS = 3_000;
 
 /** Who calls the OCI runtime on CRI-O, by the name of the process: CRI-O itself, and its monitor of each container. */
 const CRIO_CALLERS: Readonly<Record<string, string>> = { crio: 'CRI-O', conmon: 'its monitor (conmon)' };
@@ -75,9 +77,13 @@ export async function findOciCalls(
     if (caller !== undefined && command.operation === 'exec' && hasBegun(process, children)) continue;
     const last = findLast(process, children);
     const { operation, containerId } = command;
+    const forMs = ageOf(process, uptimeMs);
+    // An exec joins the cgroup of its container, and stands still with it.
+    const frozenCgroup = forMs < FROZEN_MS ? undefined : await findFrozenCgroup(files, last.pid);
     calls.push({
       ...{ pid: process.pid, command: process.command, operation, containerId },
-      ...{ ...(await readState(files, process)), forMs: ageOf(process, uptimeMs) },
+      ...{ ...(await readState(files, process)), forMs },
+      ...(frozenCgroup === undefined ? {} : { frozenCgroup }),
       ...(caller === undefined
         ? await findOwner(files, process, command)
         : { ...(await findCrioOwner(files, callers, command)), caller }),

@@ -28,8 +28,16 @@ export class ProcessOwners {
   async find(pid: number): Promise<ContainerOwner> {
     const monitor = this.#findMonitor(pid);
     if (monitor === undefined || monitor.pid === pid) return {};
-    const [containerId] = ((await this.#files.find(`/proc/${pid}/cgroup`)) ?? '').match(ID)?.slice(-1) ?? [];
-    if (containerId === undefined) return {};
+    // What runs in a container of a container has the ids of both, and the node knows one of them.
+    const ids = new Set(((await this.#files.find(`/proc/${pid}/cgroup`)) ?? '').match(ID)?.reverse());
+    for (const id of ids) {
+      const owner = await this.#findOwner(monitor, id);
+      if (owner.pod !== undefined) return owner;
+    }
+    return {};
+  }
+
+  async #findOwner(monitor: SeenProcess, containerId: string): Promise<ContainerOwner> {
     const found = this.#byContainer.get(containerId);
     if (found !== undefined) return found;
     const bundle = isShim(monitor)
@@ -64,12 +72,14 @@ export class ProcessOwners {
     return bundles;
   }
 
+  /** The outermost: a container may run a Docker, with shims of its own. */
   #findMonitor(pid: number): SeenProcess | undefined {
     let at = this.#processes.get(pid);
+    let monitor: SeenProcess | undefined;
     for (let depth = 0; at !== undefined && depth < MAX_DEPTH; depth++) {
-      if (isShim(at) || isConmon(at)) return at;
+      if (isShim(at) || isConmon(at)) monitor = at;
       at = this.#processes.get(at.parent);
     }
-    return undefined;
+    return monitor;
   }
 }

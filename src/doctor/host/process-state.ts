@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
-import { parseUptimeMs, TICK_MS } from '#base/proc/proc-text.js';
+import { parseUptimeMs, splitStatLine, TICK_MS } from '#base/proc/proc-text.js';
 import { type HostFiles } from '../facts/host-files.js';
 import { type SeenProcess } from '../facts/process-table.js';
-import { type ProcessState } from './host-facts.js';
+import { type NamedProcess, type ProcessState } from './host-facts.js';
 
 /** Milliseconds since the machine started. */
 export async function readUptimeMs(files: HostFiles): Promise<number> {
@@ -20,7 +20,51 @@ export async function readState(
   { pid, state }: Pick<SeenProcess, 'pid' | 'state'>,
 ): Promise<ProcessState> {
   const wchan = ((await files.find(`/proc/${pid}/wchan`)) ?? '').trim();
-  return { state, waitsIn: wchan === '0' ? '' : wchan };
+  const tracer = state === 't' ? await findTracer(files, pid) : undefined;
+  return { state, waitsIn: wchan === '0' ? '' : wchan, ...(tracer === undefined ? {} : { tracer }) };
+}
+
+/** Whether a process stands still until somebody lets it go on: a signal has stopped it, or a debugger holds it. */
+export function standsStill({ state, tracer }: Pick<ProcessState, 'state' | 'tracer'>): boolean {
+  return state === 'T' || tracer !== undefined;
+}
+
+/** A process whose calls are traced stops at each of them for some microseconds. */
+const TRACED_MS = 100;
+
+/** The debugger that holds a process; undefined where it lets it go on from time to time, as strace does. */
+async function findTracer(files: HostFiles, pid: number): Promise<NamedProcess | undefined> {
+  const before = await readTraced(files, pid);
+  await files.pause(TRACED_MS);
+  const after = await readTraced(files, pid);
+  if (before === undefined || after === undefined || before.switches !== after.switches) return undefined;
+  const line = await files.find(`/proc/${after.tracer}/stat`);
+  return { pid: after.tracer, command: (line && splitStatLine(line)?.command) ?? '' };
+}
+
+/** Who holds a process that is in a tracing stop now, and how often it has run. */
+async function readTraced(
+  files: HostFiles,
+  pid: number,
+): Promise<{ readonly tracer: number; readonly switches: string } | undefined> {
+  const status = (await files.find(`/proc/${pid}/status`)) ?? '';
+  const tracer = Number(/^TracerPid:\s*(\d+)$/m.exec(status)?.[1] ?? 0);
+  if (tracer === 0 || !/^State:\s*t/m.test(status)) return undefined;
+  return { tracer, switches: findSwitches(status) };
+}
+
+/** How often a thread has run, by the text of its `status`. */
+export function findSwitches(status: string): string {
+  return [...status.matchAll(/^\w*ctxt_switches:\s*(\d+)$/gm)].map(([, count]) => count).join('+');
+}
+
+/**
+ * Whether a process is in a namespace of pids below the one that is read. So are the Docker and the cluster that somebody runs in a
+ * container, with shims, daemons and sockets of their own by the same names, which are no part of this node.
+ */
+export async function isNested(files: HostFiles, pid: number): Promise<boolean> {
+  const pids = /^NSpid:\s*(\d.*)$/m.exec((await files.find(`/proc/${pid}/status`)) ?? '')?.[1] ?? '';
+  return pids.trim().split(/\s+/).length > 1;
 }
 
 /**

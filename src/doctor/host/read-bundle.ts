@@ -31,6 +31,13 @@ export async function nameByBundles(files: HostFiles, shims: readonly NamedShim[
   );
 }
 
+/** Whether a shim’s bundle was made by somebody else than CRI: `ctr` and `nerdctl` may work in its namespace, too. */
+export async function isOfNoPod(files: HostFiles, { pid }: Pick<NamedShim, 'pid'>): Promise<boolean> {
+  const bundle = await findBundle(files, pid);
+  const text = bundle === undefined ? undefined : await files.find(`${bundle}/config.json`);
+  return text !== undefined && parseSandboxId(text) === undefined && parseBundle(text).pod === undefined;
+}
+
 /** Reads the annotations of an OCI configuration; empty when it is none, or of somebody else. */
 export function parseBundle(text: string): ContainerOwner {
   const annotations = parseAnnotations(text);

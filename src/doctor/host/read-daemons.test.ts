@@ -78,6 +78,9 @@ describe('the daemons of a node', () => {
     expect(runtime).toBeUndefined();
     // Started at ticks 60, of a hundred a second, after 5.
     expect(startingRuntime).toMatchObject({ pid: 6, command: 'containerd', forMs: 99_400 });
+    // In a container, where the sockets are others.
+    await write('proc/6/status', 'NSpid:\t6\t1\n');
+    expect((await read()).startingRuntime).toMatchObject({ pid: 5 });
   });
 
   it('are those that listen at the socket of the runtime and the port of the kubelet, and no others', async () => {
@@ -109,6 +112,9 @@ describe('the daemons of a node', () => {
       '0::/user.slice/user-1000.slice/user@1000.service/session.slice/dbus.service\n',
     );
     await addProcess(63, 'dbus-broker', 'S', '0::/system.slice/dbus-broker.service\n');
+    // That of a container that has a systemd of its own.
+    await addProcess(64, 'dbus-daemon', 'T', '0::/lxc.payload.old/system.slice/dbus.service\n');
+    await write('proc/64/status', 'NSpid:\t64\t20\n');
     await write('sys/fs/cgroup/init.scope/cgroup.events', 'populated 1\nfrozen 1\n');
     await write('sys/fs/cgroup/init.scope/cgroup.freeze', '1\n');
     expect((await read()).stoppedInit).toEqual([
@@ -158,7 +164,10 @@ describe('the daemons of a node', () => {
     await addDaemon(6, 'containerd', 503, '0::/system.slice/k3s.service\n');
     await write(`${group}/k3s.service/memory.current`, '1900\n');
     await write(`${group}/k3s.service/memory.max`, '2000\n');
-    await write(`${group}/k3s.service/memory.stat`, 'anon 700\ninactive_file 900\nactive_file 300\n');
+    await write(
+      `${group}/k3s.service/memory.stat`,
+      'anon 700\ninactive_file 900\nslab_reclaimable 200\nactive_file 100\n',
+    );
     await write(`${group}/memory.current`, '2900\n');
     await write(`${group}/memory.max`, '3000\n');
     await write(`${group}/memory.stat`, 'anon 2000\ninactive_file 100\nactive_file 100\n');

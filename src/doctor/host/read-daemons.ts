@@ -1,6 +1,5 @@
 import { dirname } from 'node:path';
 import { findSocketInode, findTcpListeners, parseUnixSockets } from '#base/proc/net-tables.js';
-import { isStopped } from '#base/proc/process-identity.js';
 import { findSoftLimit } from '#base/proc/proc-text.js';
 import { assertAllowed, type HostFiles } from '../facts/host-files.js';
 import { type SeenProcess } from '../facts/process-table.js';
@@ -12,7 +11,15 @@ import {
   type SpentOfCgroup,
   type StoppedProcess,
 } from './host-facts.js';
-import { ageOf, findCgroup, findFrozenCgroup, readState, readUptimeMs } from './process-state.js';
+import {
+  ageOf,
+  findCgroup,
+  findFrozenCgroup,
+  isNested,
+  readState,
+  readUptimeMs,
+  standsStill,
+} from './process-state.js';
 import { readStandstill } from './standstill.js';
 
 /** Programs that serve CRI. */
@@ -80,10 +87,15 @@ async function findStoppedInit(
     const isInit = pid === 1 && command === 'systemd';
     if (!isInit && !BUSES.test(command)) continue;
     if (!isInit && !SYSTEM_BUS.test((await files.find(`/proc/${pid}/cgroup`)) ?? '')) continue;
-    const frozenCgroup = await findFrozenCgroup(files, pid);
-    if (frozenCgroup === undefined && !isStopped(process)) continue;
-    const state = { ...(await readState(files, process)), ...(await readStandstill(files, pid)) };
-    found.push({ pid, command, ...state, ...(frozenCgroup === undefined ? {} : { frozenCgroup }) });
+    const [frozenCgroup, state] = [await findFrozenCgroup(files, pid), await readState(files, process)];
+    if (frozenCgroup === undefined && !standsStill(state)) continue;
+    // A container may have a systemd and a bus of its own.
+    if (!isInit && (await isNested(files, pid))) continue;
+    const standstill = await readStandstill(files, pid);
+    found.push({
+      ...{ pid, command, ...state, ...standstill },
+      ...(frozenCgroup === undefined ? {} : { frozenCgroup }),
+    });
   }
   return found;
 }
@@ -101,6 +113,8 @@ async function findStarting(
     .filter(({ forMs }) => forMs < STARTING_MS)
     .sort((a, b) => a.forMs - b.forMs);
   for (const { process, forMs } of byAge) {
+    // Sockets of a container are not in this table.
+    if (await isNested(files, process.pid)) continue;
     if ((await findListener(files, [process], listening)) === undefined)
       return { pid: process.pid, command: process.command, forMs };
   }
@@ -172,7 +186,7 @@ async function readDaemon(files: HostFiles, process: SeenProcess): Promise<Daemo
   const cpu = (await files.find(`${folderOf('cpu')}/cpu.stat`)) ?? '';
   const limits = (await files.find(`/proc/${pid}/limits`)) ?? '';
   const frozenCgroup = await findFrozenCgroup(files, pid);
-  const standsStill = frozenCgroup !== undefined || isStopped(process);
+  const state = await readState(files, process);
   const unit = findUnit(cgroup);
   const spent = {
     openFiles: {
@@ -194,8 +208,8 @@ async function readDaemon(files: HostFiles, process: SeenProcess): Promise<Daemo
     ),
   };
   return {
-    ...{ pid, command, ...(await readState(files, process)) },
-    ...(standsStill ? await readStandstill(files, pid) : {}),
+    ...{ pid, command, ...state },
+    ...(frozenCgroup !== undefined || standsStill(state) ? await readStandstill(files, pid) : {}),
     forMs: ageOf(process, await readUptimeMs(files)),
     ...(frozenCgroup === undefined ? {} : { frozenCgroup }),
     ...(unit === undefined ? {} : { unit }),
@@ -233,12 +247,12 @@ async function readTasks(files: HostFiles, folder: string): Promise<Spent> {
   };
 }
 
-/** Whoever reads and writes files fills what is left with them, and is well. */
+/** Whoever reads and writes files fills what is left with them and their names, and is well. */
 async function readMemory(files: HostFiles, folder: string): Promise<Spent> {
   const readFirst = async (...names: string[]): Promise<number> =>
     await firstNumber(names.map(async (name) => numberIn(files, `${folder}/${name}`)));
   const stat = (await files.find(`${folder}/memory.stat`)) ?? '';
-  const cached = ['active_file', 'inactive_file'].map((name) => {
+  const cached = ['active_file', 'inactive_file', 'slab_reclaimable'].map((name) => {
     const [ofAll, own] = [counterIn(stat, `total_${name}`), counterIn(stat, name)];
     return Number.isNaN(ofAll) ? own || 0 : ofAll;
   });

@@ -6,8 +6,14 @@ import { type SeenProcess } from '../facts/process-table.js';
 import { groupBy } from '../group-by.js';
 import { askShim, findBundle, type ShimAnswer } from './ask-shim.js';
 import { type ContainerOwner, type IllShim, MAX_NAMED } from './host-facts.js';
-import { isStopped } from '#base/proc/process-identity.js';
-import { ageOf, findFrozenCgroup, findPodUidOf, isInContainer, readState } from './process-state.js';
+import {
+  ageOf,
+  findFrozenCgroup,
+  findPodUidOf,
+  isInContainer,
+  readState,
+  standsStill,
+} from './process-state.js';
 import { readStandstill } from './standstill.js';
 import { parseBundle, parseSandboxId, readBundle } from './read-bundle.js';
 
@@ -101,7 +107,8 @@ export async function findIllShims(
     const isSilent = answer === 'silent';
     const cgroup = await findFrozenCgroup(files, shim.pid);
     const illness = judgeIllness({
-      ...{ state: state.state, isFrozen: cgroup !== undefined, wasBlocked: first.state === 'D', isSilent },
+      ...{ isStopped: standsStill(state), isFrozen: cgroup !== undefined, isSilent },
+      isBlocked: state.state === 'D' && first.state === 'D',
     });
     if (illness === undefined) continue;
     const helpers = await findHelpers(files, shim, scans.after, uptimeMs);
@@ -159,13 +166,13 @@ async function findHelpers(
 }
 
 function judgeIllness(shim: {
-  readonly state: string;
+  readonly isStopped: boolean;
   readonly isFrozen: boolean;
-  readonly wasBlocked: boolean;
+  readonly isBlocked: boolean;
   readonly isSilent: boolean;
 }): IllShim['illness'] | undefined {
-  if (isStopped(shim)) return 'stopped';
+  if (shim.isStopped) return 'stopped';
   if (shim.isFrozen) return 'frozen';
-  if (shim.state === 'D' && shim.wasBlocked) return 'blocked';
+  if (shim.isBlocked) return 'blocked';
   return shim.isSilent ? 'silent' : undefined;
 }

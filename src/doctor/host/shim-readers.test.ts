@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SystemClock } from '#base/time/clock.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { type Shim } from '../facts/find-shims.js';
@@ -10,6 +10,7 @@ import { HostFiles } from '../facts/host-files.js';
 import { readProcesses } from '../facts/process-table.js';
 import { askShim, stateRequest, parseShimSocket } from './ask-shim.js';
 import { findCrioCallers, findOciCalls, parseOciCommand } from './oci-calls.js';
+import { type IllShim } from './host-facts.js';
 import { findCgroup, findFrozenCgroup } from './process-state.js';
 import { parseBundle } from './read-bundle.js';
 import { askShims, findIllShims } from './shim-health.js';
@@ -137,6 +138,18 @@ describe('calls of an OCI runtime', () => {
     expect(findCrioCallers(scan.filter(({ command }) => command !== 'crio'))).toEqual([]);
   });
 
+  it('are frozen with the container that they have joined', async () => {
+    await addProcess(20, 'containerd-shim');
+    await addProcess(30, 'runc', { parent: 20, args: [...RUNC, 'exec', '--process', '/p', ID] });
+    await addProcess(31, 'runc:[2:INIT]', { parent: 30, state: 'D' });
+    await write('proc/31/cgroup', '6:freezer:/kubepods/pod1/app\n');
+    await write('sys/fs/cgroup/freezer/kubepods/pod1/app/freezer.state', 'FROZEN\n');
+    const find = async (uptimeMs: number) =>
+      (await findOciCalls(files, await readProcesses(files), [SHIM], uptimeMs))[0];
+    expect(await find(60_000)).toMatchObject({ frozenCgroup: '/sys/fs/cgroup/freezer/kubepods/pod1/app' });
+    expect(await find(4_000)).not.toHaveProperty('frozenCgroup');
+  });
+
   it('are none of what runs in a container, whose command line is not even read', async () => {
     await addProcess(20, 'containerd-shim');
     await write('proc/20/cgroup', '0::/system.slice/containerd.service\n');
@@ -195,7 +208,6 @@ describe('shims', () => {
 
   it.each<[string, { state: string; wchan: string }, string | undefined]>([
     ['stopped by a signal', { state: 'T', wchan: 'do_signal_stop' }, 'stopped'],
-    ['stopped by a debugger', { state: 't', wchan: 'ptrace_stop' }, 'stopped'],
     ['in the kernel', { state: 'D', wchan: 'rpc_wait_bit_killable' }, 'blocked'],
     ['at work', { state: 'S', wchan: 'futex_wait_queue' }, undefined],
   ])('that are %s', async (_, { state, wchan }, illness) => {
@@ -248,6 +260,33 @@ describe('shims', () => {
       expect(await findFrozenCgroup(files, 20)).toBe(`/sys/fs/cgroup/${above}`);
     },
   );
+
+  it('that a debugger holds are stopped, and those that one only watches are not', async () => {
+    const clock = new FakeClock();
+    files = new HostFiles({ root, clock, signal: new AbortController().signal });
+    await addProcess(20, 'containerd-shim', { state: 't', wchan: 'ptrace_stop' });
+    await addProcess(99, 'gdb');
+    const addStatus = async (switches: number, state = 't (tracing stop)'): Promise<void> =>
+      await write(
+        'proc/20/status',
+        `State:\t${state}\nTracerPid:\t99\nvoluntary_ctxt_switches:\t${switches}\nnonvoluntary_ctxt_switches:\t1\n`,
+      );
+    const judge = async (meanwhile: () => Promise<void>): Promise<IllShim[]> => {
+      await addStatus(7);
+      const scan = await readProcesses(files);
+      const asked = findIllShims(files, [SHIM], { before: scan, after: scan }, new Map(), 60_000);
+      await vi.waitFor(() => expect(clock.nextTimerInMs).toBe(100));
+      await meanwhile();
+      await clock.advance(100);
+      return await asked;
+    };
+    expect(await judge(async () => {})).toMatchObject([
+      { illness: 'stopped', state: 't', tracer: { pid: 99, command: 'gdb' } },
+    ]);
+    // strace lets it go on at each call.
+    expect(await judge(async () => addStatus(8))).toEqual([]);
+    expect(await judge(async () => addStatus(7, 'S (sleeping)'))).toEqual([]);
+  });
 
   it('that took a question and did not answer are ill, others are not', async () => {
     await addProcess(20, 'containerd-shim');

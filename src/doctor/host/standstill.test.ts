@@ -46,6 +46,22 @@ it('is as long as whoever ran last on the same CPU has run after it', async () =
   expect(await readStandstill(files, 4)).toEqual({ stillForMs: 0 });
 });
 
+it('is not measured by a process that is moved to another CPU while it is read', async () => {
+  await addThread(7, 7, 1, 40);
+  await addThread(2, 2, 1, 95);
+  await addThread(3, 3, 1, 9_000);
+  let reads = 0;
+  class Moving extends HostFiles {
+    override async read(path: string): Promise<string> {
+      const text = await super.read(path);
+      // Its time is that of CPU 0 as soon as it has run there.
+      return path === '/proc/3/stat' && ++reads > 2 ? text.replace(/ 1( 0)+\n$/, ' 0$1\n') : text;
+    }
+  }
+  const moving = new Moving({ root, clock: new SystemClock(), signal: new AbortController().signal });
+  expect(await readStandstill(moving, 7)).toEqual({ stillForMs: 55_000 });
+});
+
 it('ends with the thread that ran last, unless one is asked for', async () => {
   await addThread(7, 7, 1, 40);
   await addThread(7, 8, 0, 650);

@@ -63,6 +63,8 @@ async function readClocks(files: HostFiles, cpus: ReadonlySet<string>): Promise<
 async function readLastRun(files: HostFiles, folder: string): Promise<LastRun | undefined> {
   const cpu = await readCpu(files, folder);
   const text = await files.find(`${folder}/sched`);
+  // One that was moved meanwhile has a time of another clock.
+  if (cpu !== (await readCpu(files, folder))) return undefined;
   const atMs = Number(/^se\.exec_start\s*:\s*([\d.]+)$/m.exec(text ?? '')?.[1] ?? NaN);
   return cpu === undefined || Number.isNaN(atMs) ? undefined : { cpu, atMs };
 }

@@ -4,6 +4,7 @@ import { STARTING } from '../facts/connection-watch.js';
 import { type ConnectionFacts } from '../facts/runtime-facts.js';
 import { unitsOfRuntime } from '../units.js';
 import { type Rule } from './rule.js';
+import { howToUnlock, processOf } from './runtime-rules.js';
 import { type DaemonFacts } from '../host/host-facts.js';
 import { valueOf } from '../looked.js';
 import { formatMs } from './words.js';
@@ -24,8 +25,9 @@ export const connectionRules: Rule = ({ runtime: { endpoint, connection }, machi
       },
     ];
   }
-  const explained = explain(connection, endpoint);
-  const { startingRuntime, runtime } = valueOf(machine.daemons) ?? {};
+  const daemons = valueOf(machine.daemons);
+  const explained = explain(connection, endpoint, daemons);
+  const { startingRuntime, runtime } = daemons ?? {};
   // One that loads its pods listens already.
   const starting = startingRuntime ?? (STARTING.test(error) ? runtime : undefined);
   const isStarting = starting !== undefined && explained.code === 'RuntimeNotRunning';
@@ -49,7 +51,8 @@ function explainStart(
 function explain(
   { code = '', error = '' }: ConnectionFacts,
   endpoint: string,
-): Pick<Finding, 'code' | 'message' | 'remedy'> {
+  daemons: DaemonFacts | undefined,
+): Pick<Finding, 'code' | 'message' | 'remedy' | 'process'> {
   const [unit = 'containerd', ...others] = unitsOfRuntime(endpoint);
   const units = [unit, ...others].join(', or ');
   const say = (
@@ -73,11 +76,14 @@ function explain(
         'Run podloop doctor as root, as with sudo.',
       );
     case 'CRI_DEADLINE_EXCEEDED':
-      return say(
-        'RuntimeHung',
-        `the runtime at ${endpoint} takes connections and answers nothing`,
-        'Have it write down what it does (containerd: kill -USR1 its pid and read its log), then restart it; pods go on over that.',
-      );
+      return {
+        ...say(
+          'RuntimeHung',
+          `the runtime at ${endpoint}${daemons?.runtime === undefined ? '' : ` (pid ${daemons.runtime.pid})`} takes connections and answers nothing`,
+          howToUnlock(daemons),
+        ),
+        ...processOf(daemons),
+      };
     case 'ENDPOINT_NOT_CRI':
     case 'ENDPOINT_NO_CRI_V1':
       // Whoever hangs up before a word may be a runtime that is just ending.

@@ -1,7 +1,13 @@
 import { type FindingCode } from '../finding-codes.js';
 import { type Finding } from '../finding.js';
-import { type Daemon, type DaemonFacts, type Spent, type StoppedProcess } from '../host/host-facts.js';
-import { isStopped } from '#base/proc/process-identity.js';
+import {
+  type Daemon,
+  type DaemonFacts,
+  type NamedProcess,
+  type Spent,
+  type StoppedProcess,
+} from '../host/host-facts.js';
+import { standsStill } from '../host/process-state.js';
 import { valueOf } from '../looked.js';
 import { unitOf } from '../units.js';
 import { LIMITS } from './limits.js';
@@ -12,6 +18,8 @@ import {
   formatMs,
   formatPercent,
   describeStandstill,
+  describeStop,
+  howToContinue,
   howToThaw,
   sinceOf,
 } from './words.js';
@@ -49,18 +57,18 @@ export function judgeStopped({ runtime, kubelet, stoppedInit = [] }: DaemonFacts
 function findStopped(process: StoppedProcess, code: FindingCode, effect: string, atMs: number): Finding[] {
   const { pid, command, state, frozenCgroup } = process;
   const isFrozen = frozenCgroup !== undefined;
-  if (!isFrozen && !isStopped({ state })) return [];
+  if (!isFrozen && !standsStill(process)) return [];
   return [
     {
       ...{ code, severity: code === 'SystemdHangs' ? 'warning' : 'critical', process: { pid, command } },
       ...sinceOf(atMs, process),
-      message: `${command} (pid ${pid}) is ${isFrozen ? 'frozen with its cgroup' : 'stopped by a signal'}: ${effect}`,
+      message: `${command} (pid ${pid}) ${isFrozen ? 'is frozen with its cgroup' : describeStop(process)}: ${effect}`,
       evidence: [
         `${isFrozen ? `${frozenCgroup} is frozen` : `pid ${pid} ${command}: state ${state}`}${describeStandstill(process)}`,
       ],
       remedy: isFrozen
         ? howToThaw(frozenCgroup)
-        : `Let it go on: kill -CONT ${pid}, which interrupts nothing. See who stopped it: a debugger, a script, a shell’s job control.`,
+        : `${howToContinue(process)}${process.tracer === undefined ? ' See who stopped it: a script, a shell’s job control.' : ''}`,
     },
   ];
 }
@@ -148,13 +156,13 @@ function toNotRunning(file: string): Finding {
 }
 
 /** What a kubelet does that takes connections and does not answer. */
-export function toKubeletHung(url: string, forMs: number): Finding {
+export function toKubeletHung(url: string, forMs: number, daemon?: NamedProcess): Finding {
+  const { pid, command } = daemon ?? {};
   return {
     ...{ code: 'KubeletHung', severity: 'critical' },
-    message:
-      'the kubelet takes connections and does not answer: it is stopped or hung, and the node goes NotReady',
+    ...(daemon === undefined ? {} : { process: { pid: daemon.pid, command: daemon.command } }),
+    message: `the kubelet${pid === undefined ? '' : ` (pid ${pid})`} takes connections and does not answer: it is stopped or hung, and the node goes NotReady`,
     evidence: [`no answer of ${url} within ${formatMs(forMs)}`],
-    remedy:
-      'Have it write down what it does, which ends it (kill -QUIT its pid, then journalctl -u kubelet); systemd starts it again, and pods go on over that.',
+    remedy: `Have it write down what it does, which ends it: kill -QUIT ${pid ?? 'its pid'}, then journalctl -u ${command === undefined ? 'kubelet' : unitOf(command)}. systemd starts it again, and pods go on over that.`,
   };
 }

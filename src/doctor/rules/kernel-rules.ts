@@ -6,6 +6,7 @@ import {
   type KernelTroubleKind,
   type KilledProcess,
 } from '../host/kernel-log.js';
+import { findPodUidOf } from '../host/process-state.js';
 import { valueOf } from '../looked.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
@@ -123,10 +124,13 @@ function findKilled({ killed }: KernelLogFacts, atMs: number, daemons: DaemonFac
   // Another program of that name was killed where the one of this node has run since before.
   const wasOther = ({ command, agoMs }: KilledProcess): boolean =>
     [daemons.runtime, daemons.kubelet].some((daemon) => daemon?.command === command && daemon.forMs > agoMs);
+  // Docker or a cluster that runs in a pod, at the pod's own limit.
+  const isOfPod = ({ command, group = '' }: KilledProcess): boolean =>
+    findPodUidOf(group) !== undefined && !OF_ONE_POD.test(command);
   const bad = killed.filter(
     (each) =>
       each.agoMs <= LIMITS.kernelLostRecentMs &&
-      (each.cgroup === undefined || (NEEDED.test(each.command) && !wasOther(each))),
+      (each.cgroup === undefined || (NEEDED.test(each.command) && !wasOther(each) && !isOfPod(each))),
   );
   const [last] = bad;
   if (last === undefined) return [];

@@ -1,5 +1,6 @@
 import { type Finding } from '../finding.js';
 import { type KubeletHealth, type KubeletMetrics } from '../facts/kubelet-facts.js';
+import { type NamedProcess } from '../host/host-facts.js';
 import { valueOf } from '../looked.js';
 import { toKubeletHung } from './daemon-rules.js';
 import { LIMITS } from './limits.js';
@@ -22,14 +23,17 @@ const CAUSE = 'What stands above and below in this report is the likely cause.';
 export const kubeletRules: Rule = ({ kubelet, machine, atMs }) => {
   const [health, metrics] = [valueOf(kubelet.health), valueOf(kubelet.metrics)];
   return [
-    ...(health === undefined ? [] : judgeHealth(health)),
+    ...(health === undefined ? [] : judgeHealth(health, valueOf(machine.daemons)?.kubelet)),
     ...(metrics === undefined ? [] : judgeMetrics(metrics, findBusy(machine), atMs)),
   ];
 };
 
-function judgeHealth({ url, healthy, words, silentForMs }: KubeletHealth): Finding[] {
+function judgeHealth(
+  { url, healthy, words, silentForMs }: KubeletHealth,
+  daemon: NamedProcess | undefined,
+): Finding[] {
   if (healthy) return [];
-  if (silentForMs !== undefined) return [toKubeletHung(url, silentForMs)];
+  if (silentForMs !== undefined) return [toKubeletHung(url, silentForMs, daemon)];
   return [
     {
       ...{ code: 'KubeletUnhealthy', severity: 'critical', remedy: CAUSE },

@@ -60,6 +60,8 @@ export const LIMITS = {
   ociCallSlowPods: 3,
   ociCallLateMs: 10_000,
   ociCallVeryLateMs: 60_000,
+  /** A checkpoint of a container with many GiB of memory, on a slow disk. */
+  ociCopyLateMs: 600_000,
   /** Of what a daemon may use. */
   spentShare: 0.9,
   spentGoneShare: 0.97,

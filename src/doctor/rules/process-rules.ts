@@ -36,7 +36,7 @@ function findBlocked({ blocked, blockedCount }: ProcessFacts, atMs: number): Fin
       ...{ code: 'TasksBlocked', severity: 'warning', ...firstOf(blocked) },
       ...(pods.length === 0 ? {} : { pod: pods[0]!, pods }),
       ...sinceOf(atMs, longestOf(blocked)),
-      message: `${count(blockedCount, 'task')} hang in the kernel: ${nameSome(names, blockedCount)}`,
+      message: `${count(blockedCount, 'task')} ${blockedCount === 1 ? 'hangs' : 'hang'} in the kernel: ${nameSome(names, blockedCount)}`,
       evidence: blocked.map(
         (task) =>
           `pid ${task.pid}${task.thread === undefined ? '' : ` thread ${task.thread}`} ${task.command}${ofOwner(task)}: state D${describeStandstill(task) || ', and it has not run between two scans'}${task.waitsIn === '' || task.waitsIn === '0' ? '' : `, in ${task.waitsIn}`}`,
@@ -121,7 +121,7 @@ function judgeAbandoned(machine: MachineFacts): Finding[] {
   return [
     {
       ...{ code: 'ShimsAbandoned', severity: 'warning', ...podsOf(abandoned.shims) },
-      message: `${count(abandoned.count, 'shim')} run without the containerd that they belong to: pid ${nameSome(names, abandoned.count)}`,
+      message: `${count(abandoned.count, 'shim')} ${abandoned.count === 1 ? 'runs without the containerd that it belongs to' : 'run without the containerd that they belong to'}: pid ${nameSome(names, abandoned.count)}`,
       evidence: [
         ...abandoned.addresses.map((address) => `nobody listens at ${address}`),
         ...abandoned.shims.map(describeShim),
@@ -153,7 +153,7 @@ function judgeShims(machine: MachineFacts): Finding[] {
     findings.push({
       ...{ code: 'OrphanShims', severity: 'warning', call: 'ListPodSandbox', process: { pid, command } },
       ...podsOf(orphans),
-      message: `${count(orphanCount, 'shim')} run for pods that the runtime does not know: pid ${nameSome(names, orphanCount)}`,
+      message: `${count(orphanCount, 'shim')} ${orphanCount === 1 ? 'runs for a pod' : 'run for pods'} that the runtime does not know: pid ${nameSome(names, orphanCount)}`,
       evidence: orphans.map(describeShim),
       ids: orphans.map((shim) => `pid ${shim.pid}: sandbox ${shim.sandboxId}`),
       remedy:

@@ -2,6 +2,7 @@ import { NOT_RECORDED } from '#base/channels/recording-words.js';
 import { formatPod } from '#kube/pod/pod-ref.js';
 import { type OperationFacts } from '../facts/call-meter.js';
 import { type Finding } from '../finding.js';
+import { type DaemonFacts } from '../host/host-facts.js';
 import { valueOf } from '../looked.js';
 import { type RuntimeFacts } from '../facts/runtime-facts.js';
 import { LIMITS } from './limits.js';
@@ -22,12 +23,21 @@ const HUNG: Readonly<Record<string, string>> = {
 const IMAGE_CALLS = ['ImageFsInfo', 'ListImages'];
 /** The connection has a finding of its own. */
 const GONE = ['CRI_UNAVAILABLE', 'CRI_CANCELLED'];
-const DUMP =
-  'Have it write down what it does (containerd: kill -USR1 its pid and read its log; CRI-O: kill -USR1 its pid and read /tmp/crio-goroutine-stacks-*.log), look for tasks that hang in the kernel, then restart the runtime; pods go on over that.';
+
+/** How to find out what a runtime that hangs is at, and to get it to work again. */
+export function howToUnlock(daemons: DaemonFacts = {}): string {
+  const whom = daemons.runtime === undefined ? 'its pid' : `${daemons.runtime.pid}`;
+  return `Have it write down what it does, which interrupts nothing: kill -USR1 ${whom} (containerd writes it to its log, CRI-O to /tmp/crio-goroutine-stacks-*.log). Look for tasks that hang in the kernel, then restart the runtime; pods go on over that${daemons.runtime?.command === 'cri-dockerd' ? ', over a restart of Docker itself only with live-restore in its daemon.json' : ''}.`;
+}
+
+/** The process of the runtime, where it was found. */
+export function processOf({ runtime }: DaemonFacts = {}): Pick<Finding, 'process'> {
+  return runtime === undefined ? {} : { process: { pid: runtime.pid, command: runtime.command } };
+}
 
 /** What the runtime's calls as a whole show: hangs, deadlocks, failures, slowness. */
-export const runtimeRules: Rule = ({ runtime }) => [
-  ...findHangs(runtime),
+export const runtimeRules: Rule = ({ runtime, machine }) => [
+  ...findHangs(runtime, valueOf(machine.daemons)),
   ...findFailures(runtime),
   ...findLargeLists(runtime),
   ...findSlowness(runtime),
@@ -43,19 +53,22 @@ function describe({ method, count, hung, failed, p50Ms, maxMs }: OperationFacts)
   return `${method}: ${formatMs(p50Ms)} (median of ${count}), at most ${formatMs(maxMs)}`;
 }
 
-function findHangs(runtime: RuntimeFacts): Finding[] {
+function findHangs(runtime: RuntimeFacts, daemons: DaemonFacts | undefined): Finding[] {
   const hung = runtime.operations.filter(
     (operation) => operation.hung > 0 && !STATUS_CALLS.includes(operation.method),
   );
   if (hung.length === 0) return [];
   const evidence = runtime.operations.map(describe);
+  const rest = { ...processOf(daemons), remedy: howToUnlock(daemons) };
+  const pid =
+    daemons?.runtime === undefined ? '' : ` (${daemons.runtime.command}, pid ${daemons.runtime.pid})`;
   const names = hung.map(({ method }) => method);
   const version = find(runtime, 'Version');
   if (version !== undefined && version.hung > 0 && version.hung + version.failed === version.count) {
     return [
       {
-        ...{ code: 'RuntimeHung', severity: 'critical', call: 'Version', evidence, remedy: DUMP },
-        message: `the runtime takes connections and answers nothing, not even Version: it is stopped or hung as a whole`,
+        ...{ code: 'RuntimeHung', severity: 'critical', call: 'Version', evidence, ...rest },
+        message: `the runtime${pid} takes connections and answers nothing, not even Version: it is stopped or hung as a whole`,
       },
     ];
   }
@@ -63,14 +76,14 @@ function findHangs(runtime: RuntimeFacts): Finding[] {
   if (lists.length > 0) {
     return [
       {
-        ...{ code: 'ListHangs', severity: 'critical', call: lists[0]!, evidence, remedy: DUMP },
-        message: `${lists.join(' and ')} ${lists.length === 1 ? 'is' : 'are'} never answered while the runtime answers other calls: it is locked inside (a deadlock), and nobody sees any pod of this node`,
+        ...{ code: 'ListHangs', severity: 'critical', call: lists[0]!, evidence, ...rest },
+        message: `${lists.join(' and ')} ${lists.length === 1 ? 'is' : 'are'} never answered while the runtime${pid} answers other calls: it is locked inside (a deadlock), and nobody sees any pod of this node`,
       },
     ];
   }
   return hung.map((operation) => ({
     ...{ code: 'CallHangs', severity: operation.method === 'ImageFsInfo' ? 'warning' : 'critical' },
-    ...{ call: operation.method, evidence: [describe(operation)], remedy: DUMP },
+    ...{ call: operation.method, evidence: [describe(operation)], ...rest },
     message: `${operation.method} is not answered${HUNG[operation.method] ?? ''}`,
   }));
 }

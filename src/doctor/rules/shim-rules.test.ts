@@ -67,6 +67,29 @@ describe('calls of runc', () => {
     expect(finding!.remedy).toContain('fails the start of this container alone');
   });
 
+  it.each(['checkpoint', 'restore'])(
+    'may take minutes for a %s, which copies a container’s memory',
+    (operation) => {
+      expect(diagnoseWork([aCall({ operation, forMs: 500_000 })])).toEqual([]);
+      expect(diagnoseWork([aCall({ operation, forMs: 601_000 })])).toMatchObject([
+        { code: 'OciRuntimeHangs' },
+      ]);
+      // Nor is its shim to blame, which does not answer meanwhile.
+      const silent = aShim({ illness: 'silent', state: 'S', silentForMs: 10_000 });
+      expect(diagnoseWork([aCall({ operation, forMs: 90_000 })], [silent])).toEqual([]);
+    },
+  );
+
+  it('that are frozen with their container go on once that is thawed', () => {
+    const frozenCgroup = '/sys/fs/cgroup/kubepods/pod1/app';
+    const [finding, ...others] = diagnoseWork([aCall({ operation: 'exec', frozenCgroup })]);
+    expect(others).toEqual([]);
+    expect(finding!.evidence.at(-1)).toContain(`${frozenCgroup} is frozen`);
+    expect(finding!.remedy).toMatch(
+      /^Thaw it, which interrupts nothing: echo 0 > \/sys\/fs\/cgroup\/kubepods\/pod1\/app\/cgroup\.freeze\./,
+    );
+  });
+
   it('that are on their way are nobody’s fault', () => {
     for (const forMs of [0, 30, 1_500, 9_900]) expect(diagnoseWork([aCall({ forMs })])).toEqual([]);
   });
@@ -168,7 +191,7 @@ describe('calls of runc', () => {
 describe('shims', () => {
   it.each<[IllShim['illness'], string, RegExp]>([
     ['stopped', 'ShimStopped', /kill -CONT 20, which interrupts nothing/],
-    ['frozen', 'ShimStopped', /Thaw it, which interrupts nothing: echo THAWED > \/ice/],
+    ['frozen', 'ShimStopped', /Thaw it, which interrupts nothing: echo 0 > \/ice/],
     ['blocked', 'ShimHangs', /\/proc\/20\/stack/],
     ['silent', 'ShimHangs', /kill -USR1 20 .* ends the containers of this pod/],
   ])('that are %s are named with their pod and the way out', (illness, code, remedy) => {
@@ -176,6 +199,13 @@ describe('shims', () => {
     expect(others).toEqual([]);
     expect(finding).toMatchObject({ code, severity: 'critical', pod: podOf('web'), process: { pid: 20 } });
     expect(finding!.remedy).toMatch(remedy);
+  });
+
+  it('that a debugger holds are not to be continued by a signal', () => {
+    const [finding] = diagnoseWork([], [aShim({ state: 't', tracer: { pid: 99, command: 'gdb' } })]);
+    expect(finding!.message).toContain('(pid 20) is held by a debugger');
+    expect(finding!.evidence[0]).toContain('state t, held by pid 99 gdb');
+    expect(finding!.remedy).toMatch(/^Have the debugger let it go on \(pid 99 gdb\)/);
   });
 
   it('that wait for what a call left behind are helped by its end', () => {
@@ -190,7 +220,7 @@ describe('shims', () => {
 
   it.each<[IllShim['illness'], string, RegExp]>([
     ['stopped', 'ShimStopped', /kill -CONT 20 21 22 23 and the others, which interrupts nothing/],
-    ['frozen', 'ShimStopped', /^Thaw it, which interrupts nothing: echo THAWED > \/ice/],
+    ['frozen', 'ShimStopped', /^Thaw it, which interrupts nothing: echo 0 > \/ice/],
     ['blocked', 'ShimHangs', /\/proc\/20\/stack/],
     ['silent', 'ShimHangs', /ends the containers of its pod/],
   ])('that are many and %s alike are one finding with all their pods', (illness, code, remedy) => {

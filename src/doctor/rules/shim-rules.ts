@@ -14,7 +14,17 @@ import { valueOf } from '../looked.js';
 import { LIMITS } from './limits.js';
 import { findBusy } from './pressure-rules.js';
 import { type Rule } from './rule.js';
-import { count, formatMs, describeStandstill, howToThaw, longestOf, nameSome, sinceOf } from './words.js';
+import {
+  count,
+  formatMs,
+  describeStandstill,
+  describeStop,
+  howToContinue,
+  howToThaw,
+  longestOf,
+  nameSome,
+  sinceOf,
+} from './words.js';
 
 /** Maximum of shims or calls that are ill alike to report one by one: more have one cause. */
 const MAX_SINGLE = 3;
@@ -50,12 +60,18 @@ export const shimRules: Rule = ({ machine, atMs }) => {
 };
 
 /** Where calls for many pods have ended late, another late one may well end, too. */
-function isLate({ forMs }: OciCall, endsLate: boolean): boolean {
-  return forMs >= (endsLate ? LIMITS.ociCallVeryLateMs : LIMITS.ociCallLateMs);
+function isLate(call: OciCall, endsLate: boolean): boolean {
+  if (copiesMemory(call)) return call.forMs >= LIMITS.ociCopyLateMs;
+  return call.forMs >= (endsLate ? LIMITS.ociCallVeryLateMs : LIMITS.ociCallLateMs);
 }
 
-function isSlow({ forMs }: OciCall): boolean {
-  return forMs >= LIMITS.ociCallSlowMs;
+function isSlow(call: OciCall): boolean {
+  return !copiesMemory(call) && call.forMs >= LIMITS.ociCallSlowMs;
+}
+
+/** A checkpoint writes all of a container’s memory to the disk, and the container stands still meanwhile. */
+function copiesMemory({ operation }: OciCall): boolean {
+  return operation === 'checkpoint' || operation === 'restore';
 }
 
 function countPods(calls: readonly OciCall[]): number {
@@ -106,7 +122,7 @@ function toIllShim(shim: IllShim, atMs: number): Finding {
     ...(shim.pod === undefined ? {} : { pod: shim.pod }),
     ...(shim.container === undefined ? {} : { container: shim.container }),
     ...sinceOf(atMs, shim),
-    message: `the shim of ${describeOwner(shim)} (pid ${pid}) ${ILLNESSES[illness]}: exec, kill and the deletion of this pod hang, and in the end the runtime’s lists`,
+    message: `the shim of ${describeOwner(shim)} (pid ${pid}) ${illness === 'stopped' ? describeStop(shim) : ILLNESSES[illness]}: exec, kill and the deletion of this pod hang, and in the end the runtime’s lists`,
     evidence: [`pid ${pid} ${command}: ${describeState(shim)}`, ...silent, ...helpers.map(describeHelper)],
     ids: [`sandbox ${shim.sandboxId}`],
     remedy: remedyOf(shim),
@@ -124,8 +140,12 @@ const ALIKE = {
 function toIllShims(alike: readonly IllShim[], count: number, atMs: number): Finding {
   const [{ pid, command, illness, cgroup = 'its cgroup' }] = alike as [IllShim];
   const pids = alike.map((shim) => shim.pid).join(' ');
+  const held = alike.find(({ tracer }) => tracer !== undefined);
   const remedies = {
-    stopped: `Let them go on: kill -CONT ${pids}${count > alike.length ? ' and the others' : ''}, which interrupts nothing. See who stopped them all.`,
+    stopped:
+      held !== undefined
+        ? howToContinue(held)
+        : `Let them go on: kill -CONT ${pids}${count > alike.length ? ' and the others' : ''}, which interrupts nothing. See who stopped them all.`,
     frozen: howToThaw(cgroup),
     blocked: `See what they wait for: cat /proc/${pid}/stack, dmesg, a disk or a server that their pods share. None can be ended before that answers; a dead mount is released with umount -f, which fails the calls of the pods that have it.`,
     silent: `See what they have in common: the disk below the runtime’s state, its logs, memory. kill -USR1 ${pid} has one write down what it does, which interrupts nothing. To end a shim (kill -9) ends the containers of its pod, which the kubelet then starts again.`,
@@ -150,16 +170,16 @@ const CODES: Readonly<Record<IllShim['illness'], FindingCode>> = {
   ...{ stopped: 'ShimStopped', frozen: 'ShimStopped', blocked: 'ShimHangs', silent: 'ShimHangs' },
 };
 const ILLNESSES = {
-  stopped: 'is stopped by a signal',
   frozen: 'is frozen with its cgroup',
   blocked: 'hangs in the kernel',
   silent: 'does not answer',
 } as const;
 
-function remedyOf({ pid, illness, helpers, cgroup = 'its cgroup' }: IllShim): string {
+function remedyOf(shim: IllShim): string {
+  const { pid, illness, helpers, cgroup = 'its cgroup' } = shim;
   switch (illness) {
     case 'stopped':
-      return `Let it go on: kill -CONT ${pid}, which interrupts nothing. ${ENDING}`;
+      return `${howToContinue(shim)} ${ENDING}`;
     case 'frozen':
       return howToThaw(cgroup);
     case 'blocked':
@@ -173,6 +193,7 @@ function remedyOf({ pid, illness, helpers, cgroup = 'its cgroup' }: IllShim): st
 
 function toHungCall(call: OciCall, atMs: number): Finding {
   const { pid, command, operation, containerId, forMs, waitsFor, pod, container, caller } = call;
+  const { frozenCgroup } = call;
   const last = waitsFor ?? call;
   return {
     ...{ code: 'OciRuntimeHangs', severity: forMs >= LIMITS.ociCallVeryLateMs ? 'critical' : 'warning' },
@@ -185,9 +206,13 @@ function toHungCall(call: OciCall, atMs: number): Finding {
       ...(waitsFor === undefined
         ? []
         : [`it waits for pid ${last.pid} ${last.command}: ${describeState(last)}`]),
+      ...(frozenCgroup === undefined ? [] : [`${frozenCgroup} is frozen, and that with it`]),
     ],
     ids: [`container ${containerId}`],
-    remedy: `See what it waits for: cat /proc/${last.pid}/stack and /proc/${last.pid}/wchan, the pod’s volumes, systemd and D-Bus (systemctl is-system-running). ${REMEDIES[operation] ?? REMEDY} (kill -9 ${pid}).`,
+    remedy:
+      frozenCgroup !== undefined
+        ? `${howToThaw(frozenCgroup)} Whoever pauses a container, as for a checkpoint, lets it go on again: see that this is over.`
+        : `See what it waits for: cat /proc/${last.pid}/stack and /proc/${last.pid}/wchan, the pod’s volumes, systemd and D-Bus (systemctl is-system-running). ${REMEDIES[operation] ?? REMEDY} (kill -9 ${pid}).`,
   };
 }
 

@@ -62,6 +62,17 @@ describe('a unit', () => {
     expect(find(withUnits(failed))).toEqual([]);
   });
 
+  it('of podloop is nobody’s concern where a kubelet has the node, and its observer is a warning', () => {
+    const failed = { name: 'podloop.service', activeState: 'failed', subState: 'failed' };
+    const daemons = known({ kubelet: { pid: 8, command: 'kubelet', state: 'S', waitsIn: '', forMs: 9_000 } });
+    expect(find({ machine: { ...withUnits(failed).machine, daemons } })).toEqual([]);
+    const noKubelet = { health: notKnown('nobody listens') };
+    expect(find({ ...withUnits(failed), kubelet: noKubelet })).toMatchObject([{ severity: 'critical' }]);
+    expect(find(withUnits({ ...failed, name: 'podloop-observe.service' }))).toMatchObject([
+      { severity: 'warning' },
+    ]);
+  });
+
   it('explains why the runtime does not answer', () => {
     const connection = {
       ...{ connected: false, attempts: 3, failures: 3, watchedMs: 3_000 },

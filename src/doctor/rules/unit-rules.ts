@@ -6,14 +6,20 @@ import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
 import { count, formatMs } from './words.js';
 
+/** It reports what happens on a node, and no pod needs it. */
+const OBSERVER = 'podloop-observe.service';
+
 /** Units that do not stay up, and a systemd that does not answer. */
-export const unitRules: Rule = ({ atMs, machine, runtime, agent }) => {
+export const unitRules: Rule = ({ atMs, machine, runtime, agent, kubelet }) => {
   const { units = [], silentForMs } = valueOf(machine.systemd) ?? {};
+  const hasKubelet = kubelet.health.known || valueOf(machine.daemons)?.kubelet !== undefined;
   const needed = [
     ...unitsOfRuntime(runtime.endpoint).map((unit) => `${unit}.service`),
     // Where podloop's agent has the node, a kubelet has been switched off.
     ...(agent.known ? [] : ['kubelet.service']),
-    ...['podloop.service', 'podloop-observe.service'],
+    // And where a kubelet has it, somebody tried podloop there.
+    ...(hasKubelet ? [] : ['podloop.service']),
+    OBSERVER,
   ];
   return [
     ...(silentForMs === undefined ? [] : [toSystemdHangs(silentForMs)]),
@@ -31,7 +37,7 @@ function judge(unit: UnitFacts, atMs: number): Finding[] {
   const when = forMs === undefined ? '' : ` ${formatMs(forMs)} ago`;
   return [
     {
-      ...{ code: 'UnitFails', severity: isDown ? 'critical' : 'warning', unit: name },
+      ...{ code: 'UnitFails', severity: isDown && name !== OBSERVER ? 'critical' : 'warning', unit: name },
       ...(forMs !== undefined && { sinceMs: atMs - forMs }),
       message: isDown
         ? `${name} does not stay up:${starts} it ended${when} (${describeEnd(unit)})`

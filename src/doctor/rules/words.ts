@@ -1,4 +1,5 @@
 import { formatGoDuration } from '#base/time/go-duration.js';
+import { type NamedProcess, type ProcessState } from '../host/host-facts.js';
 
 /** A duration for people: `3ms`, `1.2s`, `2m5s`. */
 export function formatMs(ms: number): string {
@@ -34,9 +35,29 @@ export function nameSome(names: readonly string[], all: number = names.length): 
   return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ');
 }
 
-/** What lets the processes of a frozen cgroup go on. */
+/** What lets the processes of a frozen cgroup go on, by its folder; in words where that is not known. */
 export function howToThaw(cgroup: string): string {
-  return `Thaw it, which interrupts nothing: echo THAWED > ${cgroup}/freezer.state (cgroup v1), or echo 0 > ${cgroup}/cgroup.freeze (v2).`;
+  const [v1, v2] = [`echo THAWED > ${cgroup}/freezer.state`, `echo 0 > ${cgroup}/cgroup.freeze`];
+  const isKnown = cgroup.startsWith('/');
+  const command = cgroup.startsWith('/sys/fs/cgroup/freezer/') ? v1 : v2;
+  return `Thaw it, which interrupts nothing: ${isKnown ? command : `${v1} (cgroup v1), or ${v2} (v2)`}.`;
+}
+
+/** What lets a process go on that a signal has stopped, or that a debugger holds. */
+export function howToContinue({ pid, tracer }: NamedProcess & Pick<ProcessState, 'tracer'>): string {
+  return tracer === undefined
+    ? `Let it go on: kill -CONT ${pid}, which interrupts nothing.`
+    : `Have the debugger let it go on (${describeTracer(tracer)}): detach or quit, which interrupts nothing. kill -CONT does not help while it is held.`;
+}
+
+/** `pid 7 gdb`. */
+export function describeTracer({ pid, command }: NamedProcess): string {
+  return `pid ${pid}${command === '' ? '' : ` ${command}`}`;
+}
+
+/** How a process stands still, behind its name. */
+export function describeStop({ tracer }: Pick<ProcessState, 'tracer'>): string {
+  return tracer === undefined ? 'is stopped by a signal' : 'is held by a debugger';
 }
 
 /** Since when something stands still, of a process that the kernel says it of. */
@@ -55,7 +76,11 @@ export function longestOf<T extends { readonly stillForMs?: number }>(
   return known.sort((a, b) => b.stillForMs! - a.stillForMs!)[0];
 }
 
-/** `, has not run for 2m`; empty where nobody knows. */
-export function describeStandstill({ stillForMs }: { readonly stillForMs?: number | undefined }): string {
-  return stillForMs === undefined ? '' : `, has not run for ${formatMs(stillForMs)}`;
+/** `, has not run for 2m`, and who holds it; empty where nobody knows. */
+export function describeStandstill({
+  stillForMs,
+  tracer,
+}: Partial<Pick<ProcessState, 'stillForMs' | 'tracer'>>): string {
+  const held = tracer === undefined ? '' : `, held by ${describeTracer(tracer)}`;
+  return stillForMs === undefined ? held : `${held}, has not run for ${formatMs(stillForMs)}`;
 }
