@@ -42,6 +42,8 @@ export const LIMITS = {
   cpuSomeWarning: 80,
   /** From here on what takes seconds may wait for the CPU. */
   cpuSomeBusy: 50,
+  /** The same by the load, where the kernel does not measure pressure. */
+  loadBusyPerCore: 2,
   /** nodefs.available and imagefs.available of the hard eviction thresholds, and what is left of all hope. */
   diskFreeShare: 0.1,
   imagesFreeShare: 0.15,

@@ -1,6 +1,6 @@
 import { type Finding } from '../finding.js';
 import { valueOf } from '../looked.js';
-import { type MachineFacts, type PressureOf } from '../facts/machine-facts.js';
+import { type LoadFacts, type MachineFacts, type PressureOf } from '../facts/machine-facts.js';
 import { LIMITS } from './limits.js';
 import { type Rule } from './rule.js';
 import { formatBytes, formatMs, formatPercent } from './words.js';
@@ -13,14 +13,24 @@ export const pressureRules: Rule = ({ machine }) => [
 ];
 
 /** What the machine is short of right now, also for a moment: what is slow then has that reason. Undefined for nothing. */
-export function findBusy({ pressure }: Pick<MachineFacts, 'pressure'>): string | undefined {
+export function findBusy({ pressure, load }: Pick<MachineFacts, 'pressure' | 'load'>): string | undefined {
   const of = valueOf(pressure);
-  if (of === undefined) return undefined;
+  if (of === undefined) return findLoaded(valueOf(load));
   const { cpu, io, memory } = of;
   if (Math.max(cpu.someAvg10, cpu.someNow ?? 0) >= LIMITS.cpuSomeBusy) return describe('cpu', cpu);
   if (Math.max(io.fullAvg10, io.fullNow ?? 0) >= LIMITS.ioFullWarning) return describe('io', io);
   const memoryFull = Math.max(memory.fullAvg10, memory.fullNow ?? 0);
   return memoryFull >= LIMITS.memoryFullWarning ? describe('memory', memory) : undefined;
+}
+
+/** Distributions ship kernels that do not measure pressure. The load counts who runs and who waits for a disk. */
+function findLoaded(load: LoadFacts | undefined): string | undefined {
+  if (load === undefined || load.average1 < load.cores * LIMITS.loadBusyPerCore) return undefined;
+  return describeLoad(load);
+}
+
+function describeLoad({ average1, cores }: LoadFacts): string {
+  return `load ${average1} (1 min) on ${cores} cores`;
 }
 
 function describe(name: string, of: PressureOf): string {
@@ -33,7 +43,7 @@ function findPressure(machine: MachineFacts): Finding[] {
   const pressure = valueOf(machine.pressure);
   if (pressure === undefined) return [];
   const load = valueOf(machine.load);
-  const loadLine = load === undefined ? [] : [`load ${load.average1} (1 min) on ${load.cores} cores`];
+  const loadLine = load === undefined ? [] : [describeLoad(load)];
   const { io, memory, cpu } = pressure;
   const findings: Finding[] = [];
   const ioFull = Math.max(io.fullAvg10, io.fullAvg60);

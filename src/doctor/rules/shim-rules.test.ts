@@ -3,7 +3,7 @@ import { aNode, someInspections } from '#support/builders/node-facts-builder.js'
 import { diagnose } from '../diagnose.js';
 import { type Finding } from '../finding.js';
 import { type IllShim, type OciCall } from '../host/host-facts.js';
-import { known } from '../looked.js';
+import { known, notKnown } from '../looked.js';
 
 const podOf = (name: string) => ({ uid: `uid-${name}`, namespace: 'default', name });
 const aCall = (changes: Partial<OciCall> = {}): OciCall => ({
@@ -141,6 +141,20 @@ describe('calls of runc', () => {
       evidence: expect.arrayContaining([expect.stringContaining(`/proc/pressure/${name}`)]) as unknown,
     });
   });
+
+  it.each([
+    [16, 'info'],
+    [15, 'warning'],
+  ])(
+    'that are slow at a load of %d on 8 cores are %s where pressure is not measured',
+    (average1, severity) => {
+      const endedCalls = callsOf('a b c d', 5_000);
+      const work = { calls: [], callCount: 0, endedCalls, endedCallCount: 4, illShims: [], illShimCount: 0 };
+      const load = known({ cores: 8, average1, average5: 1 });
+      const machine = { pressure: notKnown('no PSI'), load, runtimeWork: known({ ...work, asked: 9 }) };
+      expect(diagnose(aNode({ machine }))).toMatchObject([{ code: 'OciRuntimeSlow', severity }]);
+    },
+  );
 
   it('that were slow explain a shim that did not answer meanwhile', () => {
     const silent = (name: string): IllShim =>
