@@ -233,6 +233,43 @@ describe('a registry that says nothing', () => {
   });
 });
 
+describe('a registry that limits the rate', () => {
+  const inSeconds = (seconds: number): string => new Date(clock.now() + seconds * 1_000).toUTCString();
+
+  it.each<[string, () => string, number]>([
+    ['a number', () => '20', 20_000],
+    // A date has no milliseconds.
+    ['a date', () => inSeconds(20), 19_000],
+    ['a date that is over', () => inSeconds(-20), 500],
+    ['something else', () => 'soon', 500],
+  ])('is asked again after %s that it names', async (_, retryAfter, leastMs) => {
+    const made = addEight();
+    const value = retryAfter();
+    registry.answerers.push((_request, response) => {
+      if (registry.requests.length > 1) return false;
+      response.writeHead(429, { 'retry-after': value }).end();
+      return true;
+    });
+    expect((await pull('app:1')).id).toBe(made.id);
+    expect(clock.slept).toHaveLength(1);
+    expect(clock.slept[0]).toBeGreaterThanOrEqual(leastMs);
+    expect(clock.slept[0]).toBeLessThanOrEqual(20_000);
+  });
+
+  it.each<[string, () => string]>([
+    ['a year from now', () => inSeconds(365 * 86_400)],
+    ['centuries', () => '99999999999'],
+  ])('until %s is not waited for', async (_, retryAfter) => {
+    const value = retryAfter();
+    registry.answerers.push((_request, response) => {
+      response.writeHead(429, { 'retry-after': value }).end();
+      return true;
+    });
+    await expect(pull('app:1')).rejects.toThrow(/limits the rate of pulls.*asks to wait for \d+s/);
+    expect(clock.slept).toEqual([]);
+  });
+});
+
 describe('a document that is no image of today', () => {
   it("is refused in words where it is of Docker's schema 1, whose digest is not that of its bytes", async () => {
     const type = 'application/vnd.docker.distribution.manifest.v1+prettyjws';

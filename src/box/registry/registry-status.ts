@@ -59,7 +59,7 @@ function wordsOf(text: string): string {
 /** Seconds or a date; 0 for nothing or nonsense. */
 function parseRetryAfter(value: string | undefined, nowMs: number): number {
   if (value === undefined) return 0;
-  if (/^\d{1,9}$/.test(value.trim())) return Number(value) * 1_000;
+  if (/^\d{1,15}$/.test(value.trim())) return Number(value) * 1_000;
   const atMs = Date.parse(value);
   return Number.isNaN(atMs) ? 0 : Math.max(0, atMs - nowMs);
 }
