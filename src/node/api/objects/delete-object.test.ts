@@ -26,6 +26,10 @@ describe('a delete of an object that is no pod', () => {
     expect(await handle(ask())).toMatchObject({
       body: { kind: 'Status', status: 'Success', details: { name: 'settings', kind: 'configmaps' } },
     });
+    const noted = await setUp({ kind: 'removed', note: 'its manifest /m/ä"b.yaml was removed' }).handle(
+      ask(),
+    );
+    expect(noted).toMatchObject({ headers: { warning: '299 - "its manifest /m/?\\"b.yaml was removed"' } });
     await handle(ask('dryRun=All'));
     await handle(ask('', { dryRun: ['All'] }));
     const object = { kind: 'ConfigMap', namespace: 'default', name: 'settings' };

@@ -47,5 +47,7 @@ export function deleteObject(kind: ObjectToRemove['kind'], plural: string, remov
  */
 export function warningHeader(note: string | undefined): Readonly<Record<string, string>> {
   if (note === undefined) return {};
-  return { warning: `299 - "${note.replaceAll(/["\\]/g, (each) => `\\${each}`)}"` };
+  // A header has no other characters; the path of a file may.
+  const plain = note.replaceAll(/[^\x20-\x7e]/g, '?');
+  return { warning: `299 - "${plain.replaceAll(/["\\]/g, (each) => `\\${each}`)}"` };
 }

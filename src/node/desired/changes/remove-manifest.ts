@@ -34,7 +34,7 @@ export function removeManifests({ manifests, objects }: RemoveManifestsPorts): R
       return refused('MethodNotAllowed', `it is in no file of the folder, but comes from ${first.source}`);
     }
     if (!isDryRun) await manifests.untilSeen(() => find().length < Math.max(known.length, 1), signal);
-    return { kind: 'removed' };
+    return { kind: 'removed', ...(outcome.note === undefined ? {} : { note: outcome.note }) };
   };
 }
 

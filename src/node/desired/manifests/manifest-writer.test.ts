@@ -235,7 +235,8 @@ describe('an object that is to go', () => {
     await writeFile(join(folder, 'mine.json'), JSON.stringify(secret('x')));
     expect(await writer().remove(KEY, true)).toEqual({ kind: 'removed' });
     expect(await readdir(folder)).toEqual(['mine.json']);
-    expect(await writer().remove(KEY, false)).toEqual({ kind: 'removed' });
+    const note = `its manifest ${join(folder, 'mine.json')} was removed`;
+    expect(await writer().remove(KEY, false)).toEqual({ kind: 'removed', note });
     expect(await readdir(folder)).toEqual([]);
   });
 
@@ -246,9 +247,13 @@ describe('an object that is to go', () => {
     await writeFile(file, `${web}---\n# the key\n${JSON.stringify(secret('x'))}\n`);
     expect(await writer().remove(KEY, true)).toEqual({ kind: 'removed' });
     expect(await readFile(file, 'utf8')).toContain('Secret');
-    expect(await writer().remove(KEY, false)).toEqual({ kind: 'removed' });
+    const cutOut = { kind: 'removed', note: `its manifest was cut out of ${file}` };
+    expect(await writer().remove(KEY, false)).toEqual(cutOut);
     expect(await readFile(file, 'utf8')).toBe(web);
-    expect(await writer().remove(WEB, false)).toEqual({ kind: 'removed' });
+    expect(await writer().remove(WEB, false)).toEqual({
+      kind: 'removed',
+      note: `its manifest ${file} was removed`,
+    });
     expect(await readdir(folder)).toEqual([]);
   });
 

@@ -86,7 +86,9 @@ export interface ApplyModes {
 }
 
 /** The result of removing an object. */
-export type RemoveOutcome = { readonly kind: 'removed' } | { readonly kind: 'not there' } | Obstacle;
+export type RemoveOutcome =
+  /** `note`: what became of a file that somebody has written by hand. */
+  { readonly kind: 'removed'; readonly note?: string } | { readonly kind: 'not there' } | Obstacle;
 
 const MAX_STEM_LENGTH = 200;
 
@@ -126,7 +128,10 @@ export class ManifestWriter {
       await rm(path, { force: true });
       await syncPath(folder);
     }
-    return { kind: 'removed' };
+    if (basename(path) === fileNameOf(object)) return { kind: 'removed' };
+    const note =
+      rest === undefined ? `its manifest ${path} was removed` : `its manifest was cut out of ${path}`;
+    return { kind: 'removed', note };
   }
 
   async #apply(
