@@ -63,6 +63,9 @@ function formatLong(ms: number): string {
 
 /** Those of the control plane are renewed by kubeadm, those of k3s by its start, those of a kubelet or of podloop by themselves. */
 function remedyFor(path: string): string {
+  const [ofPeople] = OF_PEOPLE.exec(path) ?? [];
+  if (ofPeople !== undefined)
+    return `Renew it, which interrupts nothing: kubeadm certs renew ${ofPeople.slice(1)}; and copy it to where people have it (~/.kube/config).`;
   if (path.startsWith('/etc/kubernetes/') && !path.endsWith('/kubelet.conf'))
     return 'Renew it: kubeadm certs renew all (kubeadm certs check-expiration shows each). Then the pods of the control plane have to be restarted, which interrupts the API server for seconds and no other pod.';
   if (path.startsWith('/var/lib/rancher/'))

@@ -68,12 +68,15 @@ describe('the first line', () => {
     });
     const findings: Finding[] = [
       {
-        ...{ code: 'OciRuntimeHangs', severity: 'critical', message: 'm', evidence: ['e'], remedy: 'r' },
-        ids: ['container 0123'],
+        ...{ code: 'OciRuntimeHangs', severity: 'critical', message: 'm', remedy: 'r' },
+        ...{ evidence: [`task ${'0a1b2c3d'.repeat(8)} not found`], ids: ['container 0123'] },
       },
     ];
     const [short, wide] = [false, true].map((is) => toDiagnosisLines({ facts, findings }, is).join('\n'));
     expect(short).not.toMatch(/container 0123|one reader alone/);
+    // In the words of the runtime they are as short as people need them.
+    expect(short).toContain('task 0a1b2c3d0a1b… not found');
+    expect(wide).toContain(`task ${'0a1b2c3d'.repeat(8)} not found`);
     expect(wide).toMatch(/container 0123[^]*Not seen: events \(gives each event to one reader alone\)/);
   });
 });

@@ -30,13 +30,19 @@ export function toDiagnosisLines(diagnosis: Diagnosis, wide: boolean): string[] 
 /** A finding in lines. */
 export function toFindingLines(finding: Finding, wide: boolean): string[] {
   const { severity, code, message, sinceMs, evidence, ids = [], remedy, follows = [] } = finding;
+  const say = (text: string): string => (wide ? oneLine(text) : shortenIds(oneLine(text)));
   return [
-    `${WORDS[severity]} ${code}: ${oneLine(message)}`,
+    `${WORDS[severity]} ${code}: ${say(message)}`,
     ...(sinceMs === undefined ? [] : [`  since: ${new Date(sinceMs).toISOString()}`]),
-    ...[...evidence, ...(wide ? ids : [])].map((line) => `  evidence: ${oneLine(line)}`),
-    ...follows.map((each) => `  follows from it: ${each.code}: ${oneLine(each.message)}`),
+    ...[...evidence, ...(wide ? ids : [])].map((line) => `  evidence: ${say(line)}`),
+    ...follows.map((each) => `  follows from it: ${each.code}: ${say(each.message)}`),
     `  what to do: ${remedy}`,
   ];
+}
+
+/** The ids of containers that a runtime has in its words, as long as people need them. */
+function shortenIds(text: string): string {
+  return text.replaceAll(/\b([0-9a-f]{12})[0-9a-f]{52}\b/g, '$1…');
 }
 
 /** What a runtime says may have any form. */
