@@ -1,5 +1,6 @@
 import { patiently } from '#support/patience.js';
 import { type Finding } from '../../../src/node/doctor/doctor-run.js';
+import { type KubeletTraces } from './kubelet-traces.js';
 import { type IncidentNode, type PodSpec, type RunningPod } from './incident-node.js';
 
 /** What the doctor has to find. */
@@ -41,6 +42,23 @@ export interface Incident {
 
 /** How the doctor did. */
 export type Verdict = 'right' | 'late' | 'unnamed' | 'missed';
+
+/** How the doctor did at one incident on one release. */
+export interface Result {
+  readonly incident: string;
+  readonly containerd: string;
+  readonly verdict: Verdict;
+  /** What was wrong at the first examination; empty where it was right. */
+  readonly why: string;
+  /** From the command's start to its answer, in seconds, of the examination that counts. */
+  readonly tookS: number;
+  /** What it said: code and message of the first finding. */
+  readonly said: string;
+  /** What the kubelet showed when the doctor was asked. */
+  readonly kubelet?: KubeletTraces;
+  readonly date: string;
+  readonly commit: string;
+}
 
 /** How one examination did, and what is wrong with it in words. */
 export interface Judgement {

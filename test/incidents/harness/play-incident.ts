@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toDiagnosisLines } from '../../../src/cli/commands/doctor/diagnosis-text.js';
-import { type Incident, judge, ofTheNode, type Scene, type Verdict } from './incident.js';
+import { type Incident, judge, ofTheNode, type Result, type Scene, type Verdict } from './incident.js';
 import { type IncidentNode } from './incident-node.js';
 import { findTraces } from './kubelet-traces.js';
 import { lockMachine } from './machine-lock.js';
-import { type Result } from './results.js';
 
 /** Examinations of an incident, and what lies between two of them. */
 const ROUNDS = 3;

@@ -2,25 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { format, resolveConfig } from 'prettier';
-import { type Verdict } from './incident.js';
-import { type KubeletTraces } from './kubelet-traces.js';
-
-/** How the doctor did at one incident on one release. */
-export interface Result {
-  readonly incident: string;
-  readonly containerd: string;
-  readonly verdict: Verdict;
-  /** What was wrong at the first examination; empty where it was right. */
-  readonly why: string;
-  /** From the command's start to its answer, in seconds, of the examination that counts. */
-  readonly tookS: number;
-  /** What it said: code and message of the first finding. */
-  readonly said: string;
-  /** What the kubelet showed when the doctor was asked. */
-  readonly kubelet?: KubeletTraces;
-  readonly date: string;
-  readonly commit: string;
-}
+import { type Result, type Verdict } from './incident.js';
 
 const FOLDER = path.resolve(import.meta.dirname, '../../../docs/results');
 const FILE = path.join(FOLDER, 'incidents.json');
