@@ -130,14 +130,32 @@ export class Repository {
   /** The digest that a tag means now, or the document itself where the registry does not say without sending it. */
   async resolve(tag: string, signal: AbortSignal): Promise<string | FetchedDocument> {
     return await this.#ask('resolve', signal, async (host) => {
-      const path = `manifests/${tag}`;
-      const head = await this.#request(host, { method: 'HEAD', path, accept: DOCUMENT_TYPES, signal });
-      head.discard();
-      if (![200, 400, 405, 501].includes(head.status)) throw await toStatusError(head, this.#options.clock);
-      const digest = head.header('docker-content-digest') ?? '';
-      if (head.status === 200 && isDigest(digest)) return digest;
-      return await this.#getDocument(host, tag, undefined, signal);
+      const head = await this.#findHead(host, tag, signal);
+      const digest = head?.header('docker-content-digest') ?? '';
+      return isDigest(digest) ? digest : await this.#getDocument(host, tag, undefined, signal);
     });
+  }
+
+  /** Throws unless the registry has a manifest or an index for whoever asks. */
+  async confirm(digest: string, signal: AbortSignal): Promise<void> {
+    await this.#ask('pull', signal, async (host) => {
+      const head = await this.#findHead(host, digest, signal);
+      if (head === undefined) await this.#getDocument(host, digest, undefined, signal);
+    });
+  }
+
+  /** Undefined where the registry has no answer to a HEAD. */
+  async #findHead(
+    host: RegistryHost,
+    tagOrDigest: string,
+    signal: AbortSignal,
+  ): Promise<RegistryAnswer | undefined> {
+    const path = `manifests/${tagOrDigest}`;
+    const head = await this.#request(host, { method: 'HEAD', path, accept: DOCUMENT_TYPES, signal });
+    head.discard();
+    if (head.status === 200) return head;
+    if (![400, 405, 501].includes(head.status)) throw await toStatusError(head, this.#options.clock);
+    return undefined;
   }
 
   /** A manifest or an index by its digest. Without a descriptor nothing else is known of it. */

@@ -56,6 +56,8 @@ export async function resolveFromRegistry(
   const { repository, signal } = pull;
   const { tag, digest } = reference;
   const found = digest ?? (await repository.resolve(tag!, signal));
+  // What is here came for somebody else, perhaps: whether it is for this login, too, only the registry knows.
+  if (digest !== undefined && pull.blobs.find(digest) !== undefined) await repository.confirm(digest, signal);
   const target = await (typeof found === 'string' ? getDocument(found, pull) : store(found, pull));
   const { document, config, configText, manifest } = await choose(target, toReferenceText(reference), pull);
   const { layers } = manifest;

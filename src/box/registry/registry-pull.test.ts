@@ -235,6 +235,20 @@ describe('a registry that wants a login', () => {
     expect((await pull()).id).toBe(id);
   });
 
+  it('is asked whether an image that is here is for this login, also by digest', async () => {
+    await restart({ basic: 'ann:secret' });
+    const { id, manifest } = add();
+    const name = `app@${manifest.digest}`;
+    expect((await pull(name, LOGIN)).id).toBe(id);
+    await expect(pull(name)).rejects.toEqual(failsWith(status.UNKNOWN, /login/));
+    await expect(pull(name, { ...LOGIN, password: 'wrong' })).rejects.toThrow(/login|401/);
+    const before = registry.requests.length;
+    expect((await pull(name, LOGIN)).id).toBe(id);
+    // Without the login, as the first question always is, and with it.
+    const head = `HEAD /v2/app/manifests/${manifest.digest}`;
+    expect(registry.requests.slice(before)).toEqual([head, head]);
+  });
+
   it('by token gives one to anybody, which is asked for once', async () => {
     await restart({ token: {} });
     add();
