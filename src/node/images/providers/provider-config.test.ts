@@ -58,6 +58,10 @@ describe('a configuration of credential provider plugins', () => {
     ],
     [HEAD + ECR + ECR, ':10:11: providers[1].name: Duplicate value: "ecr-credential-provider"'],
     [
+      HEAD + ECR.replace("'*.dkr", "'[ab].dkr"),
+      'providers[0].matchImages[0]: Invalid value: "[ab].dkr.ecr.*.amazonaws.com": must have no brackets in its host',
+    ],
+    [
       HEAD + ECR.replace("'*.dkr", "'https://*.dkr"),
       'providers[0].matchImages[0]: Invalid value: "https://*.dkr.ecr.*.amazonaws.com": must have no scheme',
     ],

@@ -276,7 +276,9 @@ function findDurationProblem(text: string): string | undefined {
 /** A host, in which each part may have `*`, with a port and the beginning of a path behind it, if need be. */
 function findPatternProblem(pattern: string): string | undefined {
   if (pattern.includes('://')) return 'must have no scheme; write registry.example.com';
-  return /^[\w*?.[\]-]+(:\d+)?(\/[^\s?#]*)?$/.test(pattern)
+  if (/^[^/]*[[\]]/.test(pattern))
+    return 'must have no brackets in its host; use * and ?, or several patterns';
+  return /^[\w*?.-]+(:\d+)?(\/[^\s?#]*)?$/.test(pattern)
     ? undefined
     : 'must be a registry such as *.example.com:5000/team';
 }
