@@ -34,7 +34,8 @@ beforeEach(async () => {
 afterEach(async () => {
   await store.close();
   await registry[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
+  // What was broken off may still be writing its last bytes.
+  await rm(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 
 const pull = (name: string, signal = NEVER): Promise<Image> => store.pull(`${registry.host}/${name}`, signal);
