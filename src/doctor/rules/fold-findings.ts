@@ -136,6 +136,7 @@ const CONSEQUENCES: readonly Consequence[] = [
     isCause: ({ severity }) => severity === 'critical',
     ofNode: ['SandboxesFail', 'SandboxStorm', 'CallFails'],
   },
+  { causes: ['NetworkNotReady'], ofPod: ['PodsWait', 'SandboxesFail', 'SandboxStorm'] },
   { causes: ['OciRuntimeSlow'], ofNode: ['SandboxesFail'] },
   { causes: ['SandboxHangs', 'SandboxesFail'], ofPod: ['SandboxStorm', 'SandboxesFail'] },
   { causes: ['ShimStopped', 'ShimHangs', 'OciRuntimeHangs'], ofNode: LATE_NODE, ofPod: STUCK_POD },

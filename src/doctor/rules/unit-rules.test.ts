@@ -66,10 +66,7 @@ describe('a unit', () => {
     const failed = { name: 'podloop.service', activeState: 'failed', subState: 'failed' };
     const daemons = known({ kubelet: { pid: 8, command: 'kubelet', state: 'S', waitsIn: '', forMs: 9_000 } });
     expect(find({ machine: { ...withUnits(failed).machine, daemons } })).toEqual([]);
-    const noKubelet = { ...aNode().kubelet, health: notKnown('nobody listens') };
-    expect(find({ ...withUnits(failed), rest: { kubelet: noKubelet } })).toMatchObject([
-      { severity: 'critical' },
-    ]);
+    expect(find(withUnits(failed))).toMatchObject([{ severity: 'critical' }]);
     expect(find(withUnits({ ...failed, name: 'podloop-observe.service' }))).toMatchObject([
       { severity: 'warning' },
     ]);

@@ -120,4 +120,17 @@ describe('pods that do not start', () => {
       ),
     ]);
   });
+
+  it('for want of a network are named with it, however long they wait', () => {
+    const network = { type: 'NetworkReady', status: false, reason: 'NetworkPluginNotReady', message: '' };
+    const waiting = [aWaiting('a', { forMs: 400_000 }), aWaiting('b', { forMs: 2_000 })];
+    const kubelet = { health: notKnown('h'), metrics: notKnown('m'), waiting: known(waiting) };
+    const [finding, ...others] = diagnose(
+      aNode({ runtime: { conditions: known([network]) }, rest: { kubelet } }),
+    );
+    expect(others).toEqual([]);
+    expect(finding).toMatchObject({ code: 'NetworkNotReady', follows: [{ code: 'PodsWait' }] });
+    expect(finding!.pods!.map(({ name }) => name)).toEqual(['a', 'b']);
+    expect(finding!.evidence).toContain('without a sandbox: default/a, default/b');
+  });
 });

@@ -11,7 +11,7 @@ const MAX_PODS = 10;
 const BEING_MADE = ['ContainerCreating', 'PodInitializing', 'Pending'];
 
 const OF_SANDBOXES =
-  'The runtime’s words are in the kubelet’s log: journalctl -u kubelet -g "Failed to create sandbox" -n 3. Mostly the network has no address left (ls /var/lib/cni/networks/*), a CNI plugin fails, or the pause image is not there (crictl images, sandbox_image of the runtime). To mend these interrupts no pod that runs.';
+  'The runtime’s words are in the kubelet’s log: journalctl -u kubelet -g "Failed to create sandbox" -n 3. Mostly the network has no address left (ls /var/lib/cni/networks/*), a CNI plugin fails, the pause image is not there (crictl images, sandbox_image of the runtime), or runc itself ends with an error. To mend these interrupts no pod that runs.';
 
 /** Pods that a kubelet has and that do not run: for want of a sandbox, which is the node's illness, or for reasons of their own. */
 export const waitingRules: Rule = ({ kubelet, atMs }) => {
