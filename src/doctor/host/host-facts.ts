@@ -50,7 +50,7 @@ export interface IllShim extends NamedProcess, ProcessState, ContainerOwner {
   readonly illness: 'stopped' | 'frozen' | 'blocked' | 'silent';
   /** For how long its socket did not answer; absent where it was not asked. */
   readonly silentForMs?: number;
-  /** Where it is frozen: the folder of its cgroup. */
+  /** Where it is frozen: the folder of its cgroup; of one that is silent, that of a container which is frozen. */
   readonly cgroup?: string;
   /** What is below it and in no container: calls that it made, or what they left behind. */
   readonly helpers: readonly (NamedProcess & ProcessState & { readonly forMs: number })[];

@@ -211,6 +211,7 @@ describe('what the kernel complains about', () => {
     ['kubelet', '/lean', 'systemctl set-property kubelet MemoryMax'],
     ['dockerd', '/lean', 'systemctl set-property docker MemoryMax'],
     ['containerd-shim', '/kubepods/pod1', 'Raise the pod’s limits of memory'],
+    ['containerd-shim', '/system.slice/containerd.service', 'systemctl set-property containerd MemoryMax'],
   ])('says what to raise for %s at %s', (command, cgroup, words) => {
     expect(diagnoseLog(...kill(command, cgroup))[0]!.remedy).toContain(words);
   });

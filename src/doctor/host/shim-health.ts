@@ -112,7 +112,8 @@ export async function findIllShims(
     });
     if (illness === undefined) continue;
     const helpers = await findHelpers(files, shim, scans.after, uptimeMs);
-    if (illness === 'silent' && isAtWork(helpers)) continue;
+    const frozen = illness === 'silent' ? await findFrozenBelow(files, shim, scans.after) : cgroup;
+    if (illness === 'silent' && frozen === undefined && isAtWork(helpers)) continue;
     const bundle = await findBundle(files, shim.pid);
     const named = owner ?? (bundle === undefined ? {} : await readBundle(files, bundle));
     const podUid = named.pod === undefined ? await findPodUid(files, shim, scans.after) : undefined;
@@ -120,7 +121,7 @@ export async function findIllShims(
       ...{ pid: shim.pid, command: shim.command, sandboxId: shim.sandboxId, illness, ...state },
       ...(illness === 'silent' ? {} : await readStandstill(files, shim.pid)),
       ...(isSilent && { silentForMs: forMs }),
-      ...(cgroup === undefined ? {} : { cgroup }),
+      ...(frozen === undefined ? {} : { cgroup: frozen }),
       ...named,
       ...(podUid === undefined ? {} : { podUid }),
       helpers,
@@ -132,6 +133,19 @@ export async function findIllShims(
 /** Whether a shim has a call under way, and nothing that lasts: it does not answer before that call ends. */
 function isAtWork(helpers: IllShim['helpers']): boolean {
   return helpers.length > 0 && helpers.every(({ forMs }) => forMs < CALL_LATE_MS);
+}
+
+/** The cgroup with which a child of a shim is frozen: what is done in that container waits, and the shim with it. */
+async function findFrozenBelow(
+  files: HostFiles,
+  { pid }: Shim,
+  processes: readonly SeenProcess[],
+): Promise<string | undefined> {
+  for (const child of processes.filter(({ parent }) => parent === pid)) {
+    const cgroup = await findFrozenCgroup(files, child.pid);
+    if (cgroup !== undefined) return cgroup;
+  }
+  return undefined;
 }
 
 /** The uid of a shim's pod, as the cgroups of its processes have it, or what is mounted for them. */

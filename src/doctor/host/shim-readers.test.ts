@@ -352,6 +352,22 @@ describe('shims', () => {
     expect((await judge()).map(({ helpers }) => helpers.map(({ pid }) => pid))).toEqual([[30, 31]]);
   });
 
+  it('that do not answer while a container of theirs is frozen are ill, however young the calls below them are', async () => {
+    await addProcess(20, 'containerd-shim');
+    await addProcess(21, 'app', { parent: 20 });
+    await write('proc/21/cgroup', `0::/kubepods/pod1/${ID}\n`);
+    await addProcess(5_900, 'runc', { parent: 20 });
+    const folder = `/sys/fs/cgroup/kubepods/pod1/${ID}`;
+    const find = async (): Promise<IllShim[]> => {
+      const scan = await readProcesses(files);
+      const silent = new Map([[20, { answer: 'silent' as const, forMs: 10_000 }]]);
+      return await findIllShims(files, [SHIM], { before: scan, after: scan }, silent, 60_000);
+    };
+    expect(await find()).toEqual([]);
+    await write(`${folder}/cgroup.events`, 'populated 1\nfrozen 1\n');
+    expect(await find()).toMatchObject([{ illness: 'silent', cgroup: folder }]);
+  });
+
   it('say where they listen as an address or as an object', () => {
     expect(parseShimSocket('unix:///run/containerd/s/1f\n')).toEqual({
       path: '/run/containerd/s/1f',

@@ -152,10 +152,15 @@ function findKilled({ killed }: KernelLogFacts, atMs: number, daemons: DaemonFac
 function remedyOf({ command, cgroup }: KilledProcess): string {
   if (cgroup === undefined)
     return 'See who uses it (podloop top pods, ps --sort=-rss), give pods limits of memory, and reserve some for the system (--system-reserved, --kube-reserved).';
-  if (OF_ONE_POD.test(command))
-    return 'The containers of its pod end with it, and the kubelet starts them again. Raise the pod’s limits of memory: it counts there (containerd: shim_cgroup, CRI-O: monitor_cgroup).';
-  const unit = findUnit(cgroup) ?? unitOf(command);
-  return `Raise the limit of its unit, which interrupts nothing (systemctl set-property ${unit} MemoryMax=infinity), and start it if it does not run. If it grows again, it leaks.`;
+  const unit = findUnit(cgroup);
+  const raise = `Raise the limit of its unit, which interrupts nothing (systemctl set-property ${unit ?? unitOf(command)} MemoryMax=infinity)`;
+  if (!OF_ONE_POD.test(command))
+    return `${raise}, and start it if it does not run. If it grows again, it leaks.`;
+  const where =
+    unit === undefined
+      ? 'Raise the pod’s limits of memory: it counts there (containerd: shim_cgroup, CRI-O: monitor_cgroup).'
+      : `${raise}: that of all shims counts there.`;
+  return `The containers of its pod end with it, and the kubelet starts them again. ${where}`;
 }
 
 function ofOwner(owner: KilledProcess): string {

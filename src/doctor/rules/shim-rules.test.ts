@@ -80,6 +80,19 @@ describe('calls of runc', () => {
     },
   );
 
+  it('into a container that is frozen are not why its shim does not answer, but a checkpoint is', () => {
+    const cgroup = '/sys/fs/cgroup/freezer/kubepods/pod1/app';
+    const silent = aShim({ illness: 'silent', state: 'S', silentForMs: 10_000, cgroup });
+    const [finding, ...others] = diagnoseWork([aCall({ operation: 'exec', forMs: 2_000 })], [silent]);
+    expect(others).toEqual([]);
+    expect(finding).toMatchObject({ code: 'ShimHangs', pod: podOf('web') });
+    expect(finding!.evidence.join()).toContain(`frozen with its cgroup ${cgroup}`);
+    expect(finding!.remedy).toMatch(
+      /^Thaw it, which interrupts nothing: echo THAWED > .*freezer\.state\. Whoever/,
+    );
+    expect(diagnoseWork([aCall({ operation: 'checkpoint', forMs: 20_000 })], [silent])).toEqual([]);
+  });
+
   it('that are frozen with their container go on once that is thawed', () => {
     const frozenCgroup = '/sys/fs/cgroup/kubepods/pod1/app';
     const [finding, ...others] = diagnoseWork([aCall({ operation: 'exec', frozenCgroup })]);
@@ -209,7 +222,10 @@ describe('shims', () => {
     ['blocked', 'ShimHangs', /\/proc\/20\/stack/],
     ['silent', 'ShimHangs', /kill -USR1 20 .* ends the containers of this pod/],
   ])('that are %s are named with their pod and the way out', (illness, code, remedy) => {
-    const [finding, ...others] = diagnoseWork([], [aShim({ illness, cgroup: '/ice' })]);
+    const [finding, ...others] = diagnoseWork(
+      [],
+      [aShim({ illness, ...(illness === 'frozen' && { cgroup: '/ice' }) })],
+    );
     expect(others).toEqual([]);
     expect(finding).toMatchObject({ code, severity: 'critical', pod: podOf('web'), process: { pid: 20 } });
     expect(finding!.remedy).toMatch(remedy);
@@ -239,7 +255,7 @@ describe('shims', () => {
     ['silent', 'ShimHangs', /ends the containers of its pod/],
   ])('that are many and %s alike are one finding with all their pods', (illness, code, remedy) => {
     const shims = ['a', 'b', 'c', 'd'].map((name, at) =>
-      aShim({ ...{ pid: 20 + at, illness, cgroup: '/ice', pod: podOf(name) } }),
+      aShim({ pid: 20 + at, illness, pod: podOf(name), ...(illness === 'frozen' && { cgroup: '/ice' }) }),
     );
     const rest = { calls: [], callCount: 0, endedCalls: [], endedCallCount: 0, asked: 100 };
     const work = { ...rest, illShims: shims, illShimCount: 90 };

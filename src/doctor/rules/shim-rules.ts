@@ -28,6 +28,7 @@ import {
 
 /** Maximum of shims or calls that are ill alike to report one by one: more have one cause. */
 const MAX_SINGLE = 3;
+const PAUSED = 'Whoever pauses a container, as for a checkpoint, lets it go on again: see that this is over.';
 const ENDING =
   'To end the shim (kill -9) ends the containers of this pod, which the kubelet then starts again; no other pod notices. Do that before any restart of containerd, which waits for the shim as well.';
 
@@ -43,7 +44,10 @@ export const shimRules: Rule = ({ machine, atMs }) => {
     (shim) => shim.illness !== 'silent' || !isExplained(shim, work, ofHungCalls),
   );
   const hung = late.filter((call) => !isOfIllShim(call, ill));
-  const byIllness = [...groupBy(ill, ({ illness, cgroup = '' }) => `${illness} ${cgroup}`).values()];
+  // Containers that are frozen have a cgroup each.
+  const causeOf = ({ illness, cgroup = '' }: IllShim): string =>
+    illness === 'silent' && cgroup !== '' ? 'below' : `${illness} ${cgroup}`;
+  const byIllness = [...groupBy(ill, causeOf).values()];
   // Where all are ill alike those that are not named here are so, too.
   const more = byIllness.length === 1 && ill.length === work.illShims.length ? work.illShimCount : 0;
   return [
@@ -95,6 +99,9 @@ function isExplained(
   { calls: running, endedCalls }: RuntimeWork,
   hung: ReadonlySet<string>,
 ): boolean {
+  // Calls into a container that is frozen wait for that, unless a checkpoint has frozen it.
+  if (shim.cgroup !== undefined)
+    return running.some((call) => copiesMemory(call) && nameOwner(call) === nameOwner(shim));
   // Of ended calls only those that are reported themselves, as runc is slow for many.
   const slow = endedCalls.filter(isSlow);
   const calls = countPods(slow) >= LIMITS.ociCallSlowPods ? [...running, ...slow] : running;
@@ -123,7 +130,14 @@ function toIllShim(shim: IllShim, atMs: number): Finding {
     ...(shim.container === undefined ? {} : { container: shim.container }),
     ...sinceOf(atMs, shim),
     message: `the shim of ${describeOwner(shim)} (pid ${pid}) ${illness === 'stopped' ? describeStop(shim) : ILLNESSES[illness]}: exec, kill and the deletion of this pod hang, and in the end the runtime’s lists`,
-    evidence: [`pid ${pid} ${command}: ${describeState(shim)}`, ...silent, ...helpers.map(describeHelper)],
+    evidence: [
+      `pid ${pid} ${command}: ${describeState(shim)}`,
+      ...silent,
+      ...(illness === 'silent' && shim.cgroup !== undefined
+        ? [`a container of this pod is frozen with its cgroup ${shim.cgroup}`]
+        : []),
+      ...helpers.map(describeHelper),
+    ],
     ids: [`sandbox ${shim.sandboxId}`],
     remedy: remedyOf(shim),
   };
@@ -148,7 +162,10 @@ function toIllShims(alike: readonly IllShim[], count: number, atMs: number): Fin
         : `Let them go on: kill -CONT ${pids}${count > alike.length ? ' and the others' : ''}, which interrupts nothing. See who stopped them all.`,
     frozen: howToThaw(cgroup),
     blocked: `See what they wait for: cat /proc/${pid}/stack, dmesg, a disk or a server that their pods share. None can be ended before that answers; a dead mount is released with umount -f, which fails the calls of the pods that have it.`,
-    silent: `See what they have in common: the disk below the runtime’s state, its logs, memory. kill -USR1 ${pid} has one write down what it does, which interrupts nothing. To end a shim (kill -9) ends the containers of its pod, which the kubelet then starts again.`,
+    silent:
+      alike[0]!.cgroup !== undefined
+        ? `${howToThaw(cgroup)} And so each: find /sys/fs/cgroup -name cgroup.freeze -o -name freezer.state. ${PAUSED}`
+        : `See what they have in common: the disk below the runtime’s state, its logs, memory. kill -USR1 ${pid} has one write down what it does, which interrupts nothing. To end a shim (kill -9) ends the containers of its pod, which the kubelet then starts again.`,
   };
   return {
     ...{ code: CODES[illness], severity: 'critical', process: { pid, command }, operation: 'shim' },
@@ -185,6 +202,7 @@ function remedyOf(shim: IllShim): string {
     case 'blocked':
       return `See what it waits for: cat /proc/${pid}/stack, dmesg, and the pod’s volumes on servers. It cannot be ended before that answers; a dead mount is released with umount -f.`;
     case 'silent':
+      if (shim.cgroup !== undefined) return `${howToThaw(cgroup)} ${PAUSED}`;
       if (helpers.length > 0)
         return `It waits for what a call of runc left behind. To end that fails this call alone, and the runtime tries again: kill -9 ${helpers.map((helper) => helper.pid).join(' ')}. ${ENDING}`;
       return `Have it write down what it does (kill -USR1 ${pid} interrupts nothing; the dump goes to containerd’s log). ${ENDING}`;
@@ -211,7 +229,7 @@ function toHungCall(call: OciCall, atMs: number): Finding {
     ids: [`container ${containerId}`],
     remedy:
       frozenCgroup !== undefined
-        ? `${howToThaw(frozenCgroup)} Whoever pauses a container, as for a checkpoint, lets it go on again: see that this is over.`
+        ? `${howToThaw(frozenCgroup)} ${PAUSED}`
         : `See what it waits for: cat /proc/${last.pid}/stack and /proc/${last.pid}/wchan, the pod’s volumes, systemd and D-Bus (systemctl is-system-running). ${REMEDIES[operation] ?? REMEDY} (kill -9 ${pid}).`,
   };
 }
