@@ -127,7 +127,10 @@ export class IncidentNode implements AsyncDisposable {
         podLogsDir: path.join(this.#folder, 'logs'),
       }),
       ...{ readOnlyPort, healthzPort, healthzBindAddress: '127.0.0.1', fileCheckFrequency: '1s' },
-      ...{ cgroupRoot: this.containerd.names.cgroupParent, cgroupDriver: this.#cgroupDriver },
+      ...(this.#cgroupDriver === 'systemd'
+        ? // runc gets the slice of a pod from the kubelet's own tree alone.
+          { cgroupDriver: 'systemd', cgroupsPerQOS: true }
+        : { cgroupRoot: this.containerd.names.cgroupParent }),
     };
     const configFile = path.join(this.#folder, 'kubelet.json');
     await writeFile(configFile, JSON.stringify(config));
