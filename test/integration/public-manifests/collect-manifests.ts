@@ -76,10 +76,10 @@ function findObjects(text: string): Record<string, unknown>[] | undefined {
   try {
     // As kubectl reads it: 0644 is octal.
     const options = { version: '1.1', uniqueKeys: false, logLevel: 'silent' } as const;
-    let documents = parseAllDocuments<ParsedNode>(text, options);
+    let documents = parseAllDocuments(text, options);
     if (!Array.isArray(documents)) return [];
     const repairs = findRepairs(text, documents);
-    if (repairs.length > 0) documents = parseAllDocuments<ParsedNode>(applyEdits(text, repairs), options);
+    if (repairs.length > 0) documents = parseAllDocuments(applyEdits(text, repairs), options);
     if (documents.some(({ errors }) => errors.length > 0)) return undefined;
     return documents.map((document) => document.toJS({ maxAliasCount: 1_000 }) as unknown).filter(isRecord);
   } catch {
