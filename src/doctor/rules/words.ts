@@ -51,7 +51,7 @@ export function howToContinue({ pid, tracer }: NamedProcess & Pick<ProcessState,
 }
 
 /** `pid 7 gdb`. */
-export function describeTracer({ pid, command }: NamedProcess): string {
+function describeTracer({ pid, command }: NamedProcess): string {
   return `pid ${pid}${command === '' ? '' : ` ${command}`}`;
 }
 

@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { parseAllDocuments, type ParsedNode } from 'yaml';
+import { parseAllDocuments } from 'yaml';
 import { applyEdits, findRepairs } from '#base/text/yaml/repair-yaml.js';
 import { isRecord } from '#base/text/is-record.js';
 
