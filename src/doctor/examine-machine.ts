@@ -30,7 +30,7 @@ import { readUptimeMs } from './host/process-state.js';
 import { type DaemonAddresses, readDaemons, sinceFirst } from './host/read-daemons.js';
 import { readInotify } from './host/read-inotify.js';
 import { readUnits } from './host/read-units.js';
-import { askShims, findIllShims, type ShimReplies } from './host/shim-health.js';
+import { askShims, findIllShims, findShimFiles, type ShimReplies } from './host/shim-health.js';
 import { findDeadAddresses, findSameSocket } from './facts/shim-addresses.js';
 
 /** The usual places, for where the runtime does not say where its images are: of containerd, CRI-O, k3s and rke2, k0s. */
@@ -280,6 +280,7 @@ export class MachineExaminer {
       ...{ calls: calls.slice(0, MAX_NAMED), callCount: calls.length },
       ...{ endedCalls: ended.slice(0, MAX_ENDED), endedCallCount: ended.length },
       ...{ illShims: ill.slice(0, MAX_NAMED), illShimCount: ill.length, asked: answers.size },
+      shimFiles: await findShimFiles(files, shims),
     };
   }
 }

@@ -49,7 +49,7 @@ export const FINDING_CODES = {
   MemoryLow: 'Hardly any memory is available.',
   PidsUsedUp: 'Hardly any process can be started any more.',
   InotifyUsedUp: 'Root can watch no further file (inotify), so programs that start or watch files fail.',
-  FilesUsedUp: 'The runtime or the kubelet has nearly as many files open as it may have.',
+  FilesUsedUp: 'The runtime, the kubelet or a shim has nearly as many files open as it may have.',
   TasksUsedUp: 'The cgroup of the runtime or the kubelet has nearly as many tasks as it may have.',
   MemoryUsedUp: 'The cgroup of the runtime or the kubelet has nearly as much memory as it may have.',
   CpuThrottled: 'The cgroup of the runtime or the kubelet uses up its share of CPU time again and again.',

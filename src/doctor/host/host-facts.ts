@@ -66,8 +66,15 @@ export interface RuntimeWork {
   readonly endedCallCount: number;
   readonly illShims: readonly IllShim[];
   readonly illShimCount: number;
+  /** Those shims that have the largest shares of the files open that they may have, at most three. */
+  readonly shimFiles?: readonly ShimFiles[];
   /** Shims that were asked at their socket. */
   readonly asked: number;
+}
+
+/** How many files a shim has open, and may have: each exec and each attach takes some. */
+export interface ShimFiles extends NamedProcess, ContainerOwner {
+  readonly openFiles: Spent;
 }
 
 /** A program that the node cannot do without: its container runtime, its kubelet. */

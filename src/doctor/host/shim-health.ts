@@ -1,11 +1,12 @@
+import { findSoftLimit } from '#base/proc/proc-text.js';
 import { dirname } from 'node:path';
 import { CallPlaces } from '../facts/call-places.js';
 import { type Shim } from '../facts/find-shims.js';
 import { type HostFiles } from '../facts/host-files.js';
-import { type SeenProcess } from '../facts/process-table.js';
+import { inBatches, type SeenProcess } from '../facts/process-table.js';
 import { groupBy } from '../group-by.js';
 import { askShim, findBundle, type ShimAnswer } from './ask-shim.js';
-import { type ContainerOwner, type IllShim, MAX_NAMED } from './host-facts.js';
+import { type ContainerOwner, type IllShim, MAX_NAMED, type ShimFiles } from './host-facts.js';
 import {
   ageOf,
   findFrozenCgroup,
@@ -26,6 +27,8 @@ const CALL_LATE_MS = 10_000;
 const POD_FOLDER = /\/pods\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})\//;
 /** More pods than a node has. */
 const MAX_ASKED = 1_000;
+/** Shims that are named as those with the most files open. */
+const MAX_FULLEST = 3;
 
 /** How a shim took a question. */
 interface ShimReply {
@@ -128,6 +131,26 @@ export async function findIllShims(
     });
   }
   return ill;
+}
+
+/** The shims that have the largest shares of the files open that they may have. */
+export async function findShimFiles(files: HostFiles, shims: readonly Shim[]): Promise<ShimFiles[]> {
+  const counted = await inBatches(shims.slice(0, MAX_ASKED), async ({ pid, command }) => {
+    const limit = findSoftLimit((await files.find(`/proc/${pid}/limits`)) ?? '', 'Max open files') ?? NaN;
+    const used = (await files.list(`/proc/${pid}/fd`).catch(() => [])).length;
+    return { pid, command, openFiles: { used, limit } };
+  });
+  const fullest = counted
+    .filter(({ openFiles }) => openFiles.limit > 0)
+    .sort((a, b) => b.openFiles.used / b.openFiles.limit - a.openFiles.used / a.openFiles.limit)
+    .slice(0, MAX_FULLEST);
+  return await Promise.all(
+    fullest.map(async (shim) => {
+      const bundle = await findBundle(files, shim.pid);
+      const { pod } = bundle === undefined ? {} : await readBundle(files, bundle);
+      return { ...shim, ...(pod === undefined ? {} : { pod }) };
+    }),
+  );
 }
 
 /** Whether a shim has a call under way, and nothing that lasts: it does not answer before that call ends. */

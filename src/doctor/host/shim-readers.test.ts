@@ -13,7 +13,7 @@ import { findCrioCallers, findOciCalls, parseOciCommand } from './oci-calls.js';
 import { type IllShim } from './host-facts.js';
 import { findCgroup, findFrozenCgroup } from './process-state.js';
 import { parseBundle } from './read-bundle.js';
-import { askShims, findIllShims } from './shim-health.js';
+import { askShims, findIllShims, findShimFiles } from './shim-health.js';
 
 const ID = 'a'.repeat(64);
 const SANDBOX = 'b'.repeat(64);
@@ -366,6 +366,25 @@ describe('shims', () => {
     expect(await find()).toEqual([]);
     await write(`${folder}/cgroup.events`, 'populated 1\nfrozen 1\n');
     expect(await find()).toMatchObject([{ illness: 'silent', cgroup: folder }]);
+  });
+
+  it('are listed with the files that they have open, the fullest first, by the names of their pods', async () => {
+    const shims = [SHIM, ...[21, 22, 23].map((pid) => ({ ...SHIM, pid }))];
+    for (const [at, { pid }] of shims.entries()) {
+      const limit = pid === 23 ? 'unlimited' : '40';
+      await write(
+        `proc/${pid}/limits`,
+        `Limit  Soft Limit  Hard Limit  Units\nMax open files    ${limit}    524288    files\n`,
+      );
+      for (let fd = 0; fd <= at; fd++) await write(`proc/${pid}/fd/${fd}`, '');
+    }
+    await symlink('/b', join(root, 'proc/22/cwd'));
+    await write('b/config.json', bundle('web'));
+    expect(await findShimFiles(files, shims)).toMatchObject([
+      { pid: 22, pod: { name: 'web' }, openFiles: { used: 3, limit: 40 } },
+      { pid: 21, openFiles: { used: 2, limit: 40 } },
+      { pid: 20, openFiles: { used: 1, limit: 40 } },
+    ]);
   });
 
   it('say where they listen as an address or as an object', () => {

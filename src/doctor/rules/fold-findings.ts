@@ -116,7 +116,13 @@ const CONSEQUENCES: readonly Consequence[] = [
     ofNode: ['RuntimeNotRunning'],
   },
   {
+    causes: ['FilesUsedUp'],
+    isCause: ({ pod }) => pod !== undefined,
+    ofPod: [...STUCK_POD, 'ShimHangs', 'OciRuntimeHangs', 'CrashLoops', 'PodsWait'],
+  },
+  {
     causes: ['FilesUsedUp', 'TasksUsedUp', 'MemoryUsedUp', 'CpuThrottled'],
+    isCause: ({ operation }) => operation !== 'shim',
     ofNode: [...LATE_NODE, ...OF_RUNTIME, ...STUCK_POD],
   },
   {

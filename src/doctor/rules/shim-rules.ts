@@ -8,6 +8,7 @@ import {
   type OciCall,
   type ProcessState,
   type RuntimeWork,
+  type ShimFiles,
 } from '../host/host-facts.js';
 import { groupBy } from '../group-by.js';
 import { valueOf } from '../looked.js';
@@ -17,6 +18,7 @@ import { type Rule } from './rule.js';
 import {
   count,
   formatMs,
+  formatPercent,
   describeStandstill,
   describeStop,
   howToContinue,
@@ -59,6 +61,7 @@ export const shimRules: Rule = ({ machine, atMs }) => {
     ...[...groupBy(hung, ({ operation }) => operation).values()].flatMap((alike) =>
       alike.length > MAX_SINGLE ? [toHungCalls(alike, atMs)] : alike.map((call) => toHungCall(call, atMs)),
     ),
+    ...(work.shimFiles ?? []).flatMap(findFull),
     ...findSlowCalls(work, findBusy(machine), (call) => !isLate(call, endsLate)),
   ];
 };
@@ -250,6 +253,21 @@ function toHungCalls(alike: readonly OciCall[], atMs: number): Finding {
     ids: alike.map((call) => `pid ${call.pid}: container ${call.containerId}`),
     remedy: `See what they all wait for: cat /proc/${last}/stack and /proc/${last}/wchan, systemd and D-Bus (systemctl is-system-running), the disk of the runtime. ${REMEDIES[operation] ?? REMEDY} (kill -9 ${pid}, and so each).`,
   };
+}
+
+/** A shim at its limit goes on, and every exec, attach and new container of its pod fails. */
+function findFull({ pid, command, openFiles, ...owner }: ShimFiles): Finding[] {
+  const { used, limit } = openFiles;
+  if (used / limit < LIMITS.spentShare) return [];
+  return [
+    {
+      ...{ code: 'FilesUsedUp', severity: 'warning', process: { pid, command }, operation: 'shim' },
+      ...(owner.pod === undefined ? {} : { pod: owner.pod }),
+      message: `the shim of ${describeOwner(owner)} (pid ${pid}) has ${used} of the ${limit} files open that it may have: exec, probes that run commands, attach and new containers of this pod fail`,
+      evidence: [`pid ${pid} ${command}: ${used} of ${limit} (${formatPercent(used / limit)})`],
+      remedy: `Raise the limit at once, which interrupts nothing: prlimit --pid ${pid} --nofile=65536; shims have that of the runtime’s unit (LimitNOFILE). See what it keeps open: ls -l /proc/${pid}/fd.`,
+    },
+  ];
 }
 
 const REMEDY = 'To end this call lets it fail, and the kubelet tries again';

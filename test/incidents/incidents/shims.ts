@@ -40,6 +40,19 @@ export const SHIM_INCIDENTS: readonly Incident[] = [
     },
   },
   {
+    name: 'a shim has all the files open that it may have, its pod has an exec probe',
+    pods: [{ name: 'web', container: { livenessProbe: PROBE } }, { name: 'db' }],
+    make: async ({ node, pods: [pod], atEnd }) => {
+      const { pid } = pod!.shim;
+      const before = await node.limitFiles(pid, 1);
+      atEnd(() => node.limitFiles(pid, before));
+      return {
+        ...{ codes: ['FilesUsedUp'], pods: [pod!.fullName], pid },
+        remedy: new RegExp(`prlimit --pid ${pid} --nofile`),
+      };
+    },
+  },
+  {
     name: 'a shim is stopped, then its pod is deleted',
     pods: [{ name: 'web' }, { name: 'db' }],
     ageMs: 20_000,
