@@ -185,7 +185,8 @@ describe('an alert over recorded series', () => {
         alert,
         expect.stringMatching(/^(critical|warning|info)$/),
       ]);
-      expect([alert, Object.keys(annotations)]).toEqual([alert, ['summary', 'description']]);
+      const names = Object.keys(annotations).sort();
+      expect([alert, names]).toEqual([alert, ['description', 'runbook_url', 'summary']]);
     }
   });
 });
