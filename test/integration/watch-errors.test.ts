@@ -27,16 +27,22 @@ async function listen(name: string, server: Server): Promise<string> {
   return path;
 }
 
-/** Runs `podloop watch` on an endpoint that cannot be watched and returns its one line. */
-async function watchInVain(endpoint: string, uid?: number): Promise<string> {
+/** Runs `podloop watch` on an endpoint that cannot be watched and returns its one line, or as many as are expected. */
+async function watchInVain(endpoint: string, { uid, lines = 1 }: Attempt = {}): Promise<string> {
   const { code, stdout, stderr } = await runPodloop(
     ['watch', '--runtime-endpoint', endpoint],
     uid === undefined ? {} : { uid, cwd: '/' },
   );
   expect(stdout).toBe('');
-  expect(stderr.split('\n'), stderr).toHaveLength(1);
+  expect(stderr.split('\n'), stderr).toHaveLength(lines);
   expect(code).toBe(1);
   return stderr;
+}
+
+interface Attempt {
+  /** Of whom runs it (default: who runs the tests). */
+  readonly uid?: number;
+  readonly lines?: number;
 }
 
 describe('podloop watch says in one line what is wrong and what to do, and exits with 1, when', () => {
@@ -123,8 +129,8 @@ describe('podloop watch says in one line what is wrong and what to do, and exits
     await chmod(path, 0o600);
     await chmod(folder, 0o755);
     if (!isRoot) await chmod(path, 0);
-    expect(await watchInVain(path, isRoot ? 65_534 : undefined)).toMatch(
-      /^error: this user may not open unix:\/\/.*\/closed\.sock: run as root/,
+    expect(await watchInVain(path, { lines: 2, ...(isRoot && { uid: 65_534 }) })).toMatch(
+      /^error: this user may not open unix:\/\/.*\/closed\.sock: run as root, .*\nTo run it as root: sudo .* watch --runtime-endpoint \/.*\/closed\.sock$/,
     );
   });
 });
