@@ -104,6 +104,7 @@ describe.skipIf(BROWSER === undefined)('the page of a recording (needs chromium)
     await page.getByRole('button', { name: 'Play' }).click();
     await expect.poll(() => moment.getAttribute('aria-valuetext')).not.toMatch(/, 0ms of 10m$/);
     await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByRole('button', { name: 'Play' }).waitFor();
     const stoppedAt = await moment.getAttribute('aria-valuetext');
     expect(await moment.getAttribute('aria-valuetext')).toBe(stoppedAt);
     expect(stage.complaints).toEqual([]);
