@@ -10,6 +10,8 @@ const run = promisify(execFile);
 const DISK_BYTES = 64 * 1024 * 1024;
 const WRITES = 'while true; do date > /data/now; sync; sleep 1; done';
 const HUNG_AFTER = '/proc/sys/kernel/hung_task_timeout_secs';
+/** The kernel falls silent after ten. */
+const WARNINGS_LEFT = '/proc/sys/kernel/hung_task_warnings';
 
 /** A disk of its own below a pod that writes to it: a file with ext4 in it, mounted by a loop device. */
 async function addDisk({ node, atEnd }: Scene): Promise<{ folder: string; device: string; pod: string }> {
@@ -44,11 +46,16 @@ async function freezeDisk(folder: string, atEnd: Scene['atEnd']): Promise<() => 
   return thaw;
 }
 
-/** Has the kernel say after five seconds, not two minutes, that a task hangs. */
+/** Has the kernel say after five seconds, not two minutes, that a task hangs, and also where it has said so ten times before. */
 async function hurryTheKernel(atEnd: Scene['atEnd']): Promise<void> {
-  const before = await readFile(HUNG_AFTER, 'utf8');
-  await writeFile(HUNG_AFTER, '5');
-  atEnd(() => writeFile(HUNG_AFTER, before));
+  for (const [file, value] of [
+    [HUNG_AFTER, '5'],
+    [WARNINGS_LEFT, '100'],
+  ] as const) {
+    const before = await readFile(file, 'utf8');
+    await writeFile(file, value);
+    atEnd(() => writeFile(file, before));
+  }
 }
 
 /** Disks that fail, hang or are full. */
