@@ -38,7 +38,7 @@ describe('beside a kubelet on a stock node', () => {
   });
 
   it.each(STOCK_NODE_INCIDENTS)('the doctor names: $name', async (incident) => {
-    const { verdict, why, said } = await playIncident(node, incident, RELEASE);
-    expect({ verdict, why, said }).toEqual({ verdict: 'right', why: '', said });
+    const { verdict, why } = await playIncident(node, incident, RELEASE);
+    expect([verdict, why].join(': ')).toBe('right: ');
   });
 });
