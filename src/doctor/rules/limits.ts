@@ -67,6 +67,8 @@ export const LIMITS = {
   /** Of what a daemon may use. */
   spentShare: 0.9,
   spentGoneShare: 0.97,
+  /** An exec takes so many open files of its shim, with its pipes and a terminal. */
+  execFiles: 8,
   /** Restarts by systemd itself; one that has run for this long since is well again. */
   unitRestarts: 3,
   unitYoungMs: 300_000,

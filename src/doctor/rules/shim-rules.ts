@@ -258,7 +258,7 @@ function toHungCalls(alike: readonly OciCall[], atMs: number): Finding {
 /** A shim at its limit goes on, and every exec, attach and new container of its pod fails. */
 function findFull({ pid, command, openFiles, ...owner }: ShimFiles): Finding[] {
   const { used, limit } = openFiles;
-  if (used / limit < LIMITS.spentShare) return [];
+  if (used / limit < LIMITS.spentShare && limit - used >= LIMITS.execFiles) return [];
   return [
     {
       ...{ code: 'FilesUsedUp', severity: 'warning', process: { pid, command }, operation: 'shim' },
