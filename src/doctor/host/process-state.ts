@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
-import { parseUptimeMs, splitStatLine, TICK_MS } from '#base/proc/proc-text.js';
+import { findSoftLimit, parseUptimeMs, splitStatLine, TICK_MS } from '#base/proc/proc-text.js';
 import { type HostFiles } from '../facts/host-files.js';
 import { type SeenProcess } from '../facts/process-table.js';
-import { type NamedProcess, type ProcessState } from './host-facts.js';
+import { type NamedProcess, type ProcessState, type Spent } from './host-facts.js';
 
 /** Milliseconds since the machine started. */
 export async function readUptimeMs(files: HostFiles): Promise<number> {
@@ -12,6 +12,13 @@ export async function readUptimeMs(files: HostFiles): Promise<number> {
 /** How long a process has run, by the uptime of {@link readUptimeMs}. */
 export function ageOf({ startTicks }: Pick<SeenProcess, 'startTicks'>, uptimeMs: number): number {
   return Math.max(0, uptimeMs - Number(startTicks) * TICK_MS);
+}
+
+/** How many files a process has open, and may have: 0 and NaN where that may not be read. */
+export async function readOpenFiles(files: HostFiles, pid: number): Promise<Spent> {
+  const limits = (await files.find(`/proc/${pid}/limits`)) ?? '';
+  const open = await files.list(`/proc/${pid}/fd`).catch(() => []);
+  return { used: open.length, limit: findSoftLimit(limits, 'Max open files') ?? NaN };
 }
 
 /** What a process does now. */

@@ -21,7 +21,10 @@ export async function readBundle(files: HostFiles, folder: string): Promise<Cont
 }
 
 /** The shims with their pods, by the bundles that they were started in. */
-export async function nameByBundles(files: HostFiles, shims: readonly NamedShim[]): Promise<NamedShim[]> {
+export async function nameByBundles<T extends Pick<NamedShim, 'pid' | 'pod'>>(
+  files: HostFiles,
+  shims: readonly T[],
+): Promise<T[]> {
   return await Promise.all(
     shims.map(async (shim) => {
       const bundle = await findBundle(files, shim.pid);

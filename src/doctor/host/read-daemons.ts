@@ -1,6 +1,5 @@
 import { dirname } from 'node:path';
 import { findSocketInode, findTcpListeners, parseUnixSockets } from '#base/proc/net-tables.js';
-import { findSoftLimit } from '#base/proc/proc-text.js';
 import { assertAllowed, type HostFiles } from '../facts/host-files.js';
 import { type SeenProcess } from '../facts/process-table.js';
 import { findUnit } from '../units.js';
@@ -16,6 +15,7 @@ import {
   findCgroup,
   findFrozenCgroup,
   isNested,
+  readOpenFiles,
   readState,
   readUptimeMs,
   standsStill,
@@ -184,15 +184,11 @@ async function readDaemon(files: HostFiles, process: SeenProcess): Promise<Daemo
   const cgroup = (await files.find(`/proc/${pid}/cgroup`)) ?? '';
   const folderOf = (controller: string): string => findCgroup(cgroup, controller) ?? '';
   const cpu = (await files.find(`${folderOf('cpu')}/cpu.stat`)) ?? '';
-  const limits = (await files.find(`/proc/${pid}/limits`)) ?? '';
   const frozenCgroup = await findFrozenCgroup(files, pid);
   const state = await readState(files, process);
   const unit = findUnit(cgroup);
   const spent = {
-    openFiles: {
-      used: (await listFiles(files, pid)).length,
-      limit: findSoftLimit(limits, 'Max open files') ?? NaN,
-    },
+    openFiles: await readOpenFiles(files, pid),
     cpuPeriods: { used: counterIn(cpu, 'nr_throttled'), limit: counterIn(cpu, 'nr_periods') },
   };
   const [tasks, memory] = [

@@ -1,4 +1,3 @@
-import { findSoftLimit } from '#base/proc/proc-text.js';
 import { dirname } from 'node:path';
 import { CallPlaces } from '../facts/call-places.js';
 import { type Shim } from '../facts/find-shims.js';
@@ -12,11 +11,12 @@ import {
   findFrozenCgroup,
   findPodUidOf,
   isInContainer,
+  readOpenFiles,
   readState,
   standsStill,
 } from './process-state.js';
 import { readStandstill } from './standstill.js';
-import { parseBundle, parseSandboxId, readBundle } from './read-bundle.js';
+import { nameByBundles, parseBundle, parseSandboxId, readBundle } from './read-bundle.js';
 
 /** Shims that are asked at once, and after how long one that does not answer gives its place to another one. */
 const AT_ONCE = 16;
@@ -135,22 +135,17 @@ export async function findIllShims(
 
 /** The shims that have the largest shares of the files open that they may have. */
 export async function findShimFiles(files: HostFiles, shims: readonly Shim[]): Promise<ShimFiles[]> {
-  const counted = await inBatches(shims.slice(0, MAX_ASKED), async ({ pid, command }) => {
-    const limit = findSoftLimit((await files.find(`/proc/${pid}/limits`)) ?? '', 'Max open files') ?? NaN;
-    const used = (await files.list(`/proc/${pid}/fd`).catch(() => [])).length;
-    return { pid, command, openFiles: { used, limit } };
-  });
+  const counted = await inBatches(shims.slice(0, MAX_ASKED), async ({ pid, command }) => ({
+    pid,
+    command,
+    openFiles: await readOpenFiles(files, pid),
+  }));
+  const shareOf = ({ openFiles: { used, limit } }: Pick<ShimFiles, 'openFiles'>): number => used / limit;
   const fullest = counted
     .filter(({ openFiles }) => openFiles.limit > 0)
-    .sort((a, b) => b.openFiles.used / b.openFiles.limit - a.openFiles.used / a.openFiles.limit)
+    .sort((a, b) => shareOf(b) - shareOf(a))
     .slice(0, MAX_FULLEST);
-  return await Promise.all(
-    fullest.map(async (shim) => {
-      const bundle = await findBundle(files, shim.pid);
-      const { pod } = bundle === undefined ? {} : await readBundle(files, bundle);
-      return { ...shim, ...(pod === undefined ? {} : { pod }) };
-    }),
-  );
+  return await nameByBundles(files, fullest);
 }
 
 /** Whether a shim has a call under way, and nothing that lasts: it does not answer before that call ends. */
