@@ -2,7 +2,7 @@ import { type BlockedThread, folderOf } from './facts/blocked-threads.js';
 import { type HostFiles } from './facts/host-files.js';
 import { type ProcessFacts } from './facts/machine-facts.js';
 import { type ProcessOwners } from './host/process-owners.js';
-import { readStandstill } from './host/standstill.js';
+import { CpuClocks, readStandstill } from './host/standstill.js';
 import { type SeenProcess } from './facts/process-table.js';
 
 const MAX_PARENTS = 5;
@@ -22,6 +22,7 @@ export async function summarizeProcesses(
   owners: ProcessOwners,
 ): Promise<ProcessFacts> {
   const { zombies, zombieParents } = countZombies(before, processes);
+  const clocks = new CpuClocks(files);
   const limitOf = async (name: string): Promise<number> =>
     Number((await files.find(`/proc/sys/kernel/${name}`)) ?? 0);
   return {
@@ -38,7 +39,7 @@ export async function summarizeProcesses(
         ...{ pid: thread.pid, command: thread.command },
         ...(thread.tid === thread.pid ? {} : { thread: thread.tid }),
         ...(await owners.find(thread.pid)),
-        ...(await readStandstill(files, thread.pid, thread.tid)),
+        ...(await readStandstill(files, thread.pid, { thread: thread.tid, clocks })),
         waitsIn: ((await files.find(`${folderOf(thread)}/wchan`)) ?? '').trim(),
       })),
     ),

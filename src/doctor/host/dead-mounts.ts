@@ -136,9 +136,9 @@ async function findFuseServers(
       const info = (await files.find(`/proc/${pid}/fdinfo/${name}`)) ?? '';
       const own = /^fuse_connection:\s*(\d+)$/m.exec(info)?.[1];
       if (own !== undefined && own !== connection) continue;
-      const standstill = isStopped({ state }) ? await readStandstill(files, pid) : {};
-      const owner = await owners.find(pid);
-      servers.push({ pid, command, ...owner, isStopped: isStopped({ state }), ...standstill });
+      const isHeld = isStopped({ state });
+      const standstill = isHeld ? await readStandstill(files, pid) : {};
+      servers.push({ pid, command, ...(await owners.find(pid)), isStopped: isHeld, ...standstill });
       break;
     }
   }

@@ -15,7 +15,7 @@ import {
   readState,
   standsStill,
 } from './process-state.js';
-import { readStandstill } from './standstill.js';
+import { CpuClocks, readStandstill } from './standstill.js';
 import { nameByBundles, parseBundle, parseSandboxId, readBundle } from './read-bundle.js';
 
 /** Shims that are asked at once, and after how long one that does not answer gives its place to another one. */
@@ -102,6 +102,7 @@ export async function findIllShims(
     (scan) => new Map(scan.map((each) => [each.pid, each])),
   );
   const ill: IllShim[] = [];
+  const clocks = new CpuClocks(files);
   for (const shim of shims) {
     const [first, second] = [before!.get(shim.pid), after!.get(shim.pid)];
     if (first === undefined || second === undefined || first.startTicks !== second.startTicks) continue;
@@ -122,7 +123,7 @@ export async function findIllShims(
     const podUid = named.pod === undefined ? await findPodUid(files, shim, scans.after) : undefined;
     ill.push({
       ...{ pid: shim.pid, command: shim.command, sandboxId: shim.sandboxId, illness, ...state },
-      ...(illness === 'silent' ? {} : await readStandstill(files, shim.pid)),
+      ...(illness === 'silent' ? {} : await readStandstill(files, shim.pid, { clocks })),
       ...(isSilent && { silentForMs: forMs }),
       ...(frozen === undefined ? {} : { cgroup: frozen }),
       ...named,

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { SystemClock } from '#base/time/clock.js';
 import { HostFiles } from '../facts/host-files.js';
-import { readStandstill } from './standstill.js';
+import { CpuClocks, readStandstill } from './standstill.js';
 
 let root: string;
 let files: HostFiles;
@@ -68,7 +68,7 @@ it('ends with the thread that ran last, unless one is asked for', async () => {
   await addThread(3, 3, 1, 100);
   await addThread(4, 4, 0, 700);
   expect(await readStandstill(files, 7)).toEqual({ stillForMs: 50_000 });
-  expect(await readStandstill(files, 7, 7)).toEqual({ stillForMs: 60_000 });
+  expect(await readStandstill(files, 7, { thread: 7 })).toEqual({ stillForMs: 60_000 });
 });
 
 it('is not known where the kernel does not say it, or the process is gone', async () => {
@@ -77,4 +77,20 @@ it('is not known where the kernel does not say it, or the process is gone', asyn
   expect(await readStandstill(files, 8)).toEqual({});
   await rm(join(root, 'proc/7/task/7/sched'));
   expect(await readStandstill(files, 7)).toEqual({});
+});
+
+it('reads the other processes once for all that are asked about at one time', async () => {
+  for (const [pid, atS] of [40, 50, 100].entries()) await addThread(pid + 1, pid + 1, 1, atS);
+  let lists = 0;
+  class Counting extends HostFiles {
+    override async list(path: string): Promise<string[]> {
+      if (path === '/proc') lists++;
+      return await super.list(path);
+    }
+  }
+  const counting = new Counting({ root, clock: new SystemClock(), signal: new AbortController().signal });
+  const clocks = new CpuClocks(counting);
+  const found = await Promise.all([1, 2].map((pid) => readStandstill(counting, pid, { clocks })));
+  expect(found).toEqual([{ stillForMs: 60_000 }, { stillForMs: 50_000 }]);
+  expect(lists).toBe(1);
 });
