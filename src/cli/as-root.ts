@@ -1,6 +1,8 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { type CliHost } from './cli-host.js';
 import { quoteWord } from './shared/print/quote-word.js';
+import { escapeTerminal } from './shared/print/terminal-text.js';
 
 /** Where sudo searches for programs, whatever the user's PATH says: `secure_path` of most distributions. */
 const SECURE_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
@@ -40,4 +42,9 @@ export function toRootCommand({
 function runsFrom(program: string, { exists, realPath }: NonNullable<RootCommandOptions['places']>): boolean {
   if (!exists(program)) return false;
   return !realPath(program).endsWith('.js') || SECURE_PATH.some((folder) => exists(join(folder, 'node')));
+}
+
+/** Says how the command that runs is run as root; nothing for root. */
+export async function printAsRoot({ asRoot, stderr }: Pick<CliHost, 'asRoot' | 'stderr'>): Promise<void> {
+  if (asRoot !== undefined) await stderr.writeLine(escapeTerminal(`To run it as root: ${asRoot}`));
 }

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { messageOf, PodloopError } from '#base/errors/errors.js';
+import { printAsRoot } from './as-root.js';
 import { type CliHost } from './cli-host.js';
 import { CommandFailure } from './command-failure.js';
 import { helpLayout, wrapNotes } from './help-layout.js';
@@ -373,10 +374,6 @@ async function printError(error: unknown, host: CliHost): Promise<number> {
   await host.stderr.writeLine(`error: ${words}`);
   if (error instanceof PodloopError && error.code === 'ENDPOINT_PERMISSION_DENIED') await printAsRoot(host);
   return 1;
-}
-
-async function printAsRoot({ asRoot, stderr }: CliHost): Promise<void> {
-  if (asRoot !== undefined) await stderr.writeLine(escapeTerminal(`To run it as root: ${asRoot}`));
 }
 
 async function buildProgram(args: readonly string[], host: CliHost): Promise<Command> {

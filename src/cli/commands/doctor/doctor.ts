@@ -23,6 +23,7 @@ import { AgentClient } from '../../shared/api/agent-client.js';
 import { resolveAgentSocket } from '../../shared/api/agent-socket.js';
 import { ApiError } from '../../shared/api/api-status.js';
 import { askAgent } from '../../shared/api/ask-agent.js';
+import { printAsRoot } from '../../as-root.js';
 import { type CliHost } from '../../cli-host.js';
 import { readPodName } from '../../shared/api/object-selection.js';
 import { pathOf, PODS } from '../../shared/api/resource-type.js';
@@ -193,8 +194,7 @@ function examineNode(
     const diagnosis = await runDoctor(await optionsNow()).finally(() => progress.clear());
     await print(toDiagnosisObject(diagnosis), (wide) => toDiagnosisLines(diagnosis, wide), flags, host);
     const needsRoot = diagnosis.findings.some(({ code }) => code === 'RuntimeForbidden');
-    if (needsRoot && host.asRoot !== undefined && flags.watch === undefined)
-      await host.stderr.writeLine(escapeTerminal(`To run it as root: ${host.asRoot}`));
+    if (needsRoot && flags.watch === undefined) await printAsRoot(host);
     return exitCodeOf(diagnosis);
   };
 }
