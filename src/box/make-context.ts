@@ -4,11 +4,11 @@
  *
  * @module
  */
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
-import { findInExecutable } from '#base/program/executable-files.js';
+import { packageVersion } from '#base/package-version.js';
 import { Cgroups, toCgroupPrefix } from './cgroups/cgroups.js';
 import { PodStats } from './stats/pod-stats.js';
 import { type ContainerHost } from './container/container-host.js';
@@ -101,7 +101,7 @@ export async function makeContext(options: ContextOptions): Promise<RpcContext> 
     measureWritable: (containerId) => images.writableUsage(containerId),
     findNetworkPid: ({ record, holderPid }) => (record.ownNetwork ? holderPid : undefined),
   });
-  const version = await readVersion();
+  const version = packageVersion();
   const { streamingPort: port } = options;
   const connector = new NamespaceConnector({ clock });
   const ports = streamsOf(pods, connector);
@@ -139,10 +139,4 @@ async function makeWalls(options: ContextOptions) {
     await network.close();
     throw error;
   }
-}
-
-async function readVersion(): Promise<string> {
-  const manifest = new URL('../../package.json', import.meta.url);
-  const text = findInExecutable(manifest) ?? (await readFile(manifest));
-  return (JSON.parse(text.toString('utf8')) as { version: string }).version;
 }

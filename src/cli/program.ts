@@ -7,7 +7,7 @@ import { helpLayout, wrapNotes } from './help-layout.js';
 import { escapeTerminal } from './shared/print/terminal-text.js';
 import { toSwitches } from './switch-flags.js';
 import { toUsageError } from './usage-error.js';
-import { packageVersion } from './package-version.js';
+import { packageVersion } from '#base/package-version.js';
 
 /** A subcommand whose code is not loaded yet. */
 export interface LazyCommand {

@@ -8,7 +8,7 @@ import { type CliHost } from '../../cli-host.js';
 import { chooseRuntimeEndpoint } from '../../shared/find-runtime-endpoint.js';
 import { createLog, verbosityOption } from '../../shared/log/log-output.js';
 import { machineDefaults } from '../../shared/machine-defaults.js';
-import { packageVersion } from '../../package-version.js';
+import { packageVersion } from '#base/package-version.js';
 import {
   addKubeletFlags,
   KUBELET_URLS,

@@ -12,7 +12,7 @@ import { type CliHost } from '../../cli-host.js';
 import { CommandFailure } from '../../command-failure.js';
 import { chooseRuntimeEndpoint } from '../../shared/find-runtime-endpoint.js';
 import { createLogger, verbosityOption } from '../../shared/log/log-output.js';
-import { packageVersion } from '../../package-version.js';
+import { packageVersion } from '#base/package-version.js';
 import { RUNTIME_ENDPOINT_HELP } from '../../shared/runtime-endpoint.js';
 import { wrapNotes } from '../../help-layout.js';
 

@@ -16,7 +16,7 @@ import { type Logger } from '#base/log/logger.js';
 import { addAgentFlags, readAgentFlags, toHeading } from '../../shared/agent-flags.js';
 import { type AgentScreen } from '../../shared/screen/agent-screen.js';
 import { type CliHost } from '../../cli-host.js';
-import { packageVersion } from '../../package-version.js';
+import { packageVersion } from '#base/package-version.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
 import {
   type ImageVerifierFlags,

@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import { type KubeObject } from '#kube/columns/kube-object.js';
 import { type CliHost } from '../../cli-host.js';
 import { failure } from '../../command-failure.js';
-import { packageVersion } from '../../package-version.js';
+import { packageVersion } from '#base/package-version.js';
 import { type AgentSession, socketOption, stripEquals, withAgent } from '../../shared/agent-session.js';
 import { AgentAbsent } from '../../shared/api/agent-client.js';
 import { toJsonText, toYamlText } from '../../shared/print/object-text.js';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AgentCommandHarness } from '#support/harness/agent-command-harness.js';
-import { packageVersion } from '../../package-version.js';
+import { packageVersion } from '#base/package-version.js';
 
 let lab: AgentCommandHarness;
 beforeEach(async () => (lab = await AgentCommandHarness.open()));

@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { untilAborted } from '#base/async/until-aborted.js';
 import { hasCode } from '#base/errors/errors.js';
 import { type CliHost } from '../../cli-host.js';
-import { packageVersion } from '../../package-version.js';
+import { packageVersion } from '#base/package-version.js';
 import { escapeTerminal } from '../print/terminal-text.js';
 import { type PageContent } from './page-content.js';
 import { PageFiles } from './page-files.js';
