@@ -11,7 +11,10 @@ import { ObserverHistory, type ObserverHistoryOptions } from './observer-history
 const SECOND = 1_000;
 
 /** The history of an observer, in a folder in which the one before it has left this time. */
-async function setUp({ completeMs, isBlocked = false }: { completeMs?: number; isBlocked?: boolean } = {}) {
+async function setUp({
+  completeMs,
+  isBlocked = false,
+}: { completeMs?: number | undefined; isBlocked?: boolean } = {}) {
   const rootDir = await mkdtemp(join(tmpdir(), 'podloop-observer-history-'));
   const file = join(rootDir, 'observed');
   if (completeMs !== undefined) {
@@ -20,6 +23,7 @@ async function setUp({ completeMs, isBlocked = false }: { completeMs?: number; i
   }
   if (isBlocked) await writeFile(historyFolder(rootDir), '');
   const clock = new FakeClock();
+  const startedAtMs = clock.now();
   const health = {
     ...{
       healthy: true,
@@ -79,7 +83,7 @@ async function setUp({ completeMs, isBlocked = false }: { completeMs?: number; i
       })
       .toBe(true);
   };
-  return { rootDir, clock, health, history, end, read, noted, until };
+  return { rootDir, clock, startedAtMs, health, history, end, read, noted, until };
 }
 
 /** A subscription to which nothing comes. */
@@ -106,16 +110,23 @@ it('names the gap since the history of the observer before was complete', async 
   expect(gap!.atMs).toBeLessThanOrEqual(clock.now());
 });
 
-it('is complete up to a list that has been seen, and to no list before the first', async () => {
-  const { clock, health, noted, until, read } = await setUp();
-  await until(async () => (await read().catch(() => [])).length >= 1);
-  await clock.advance(30 * SECOND);
-  expect(await noted()).toBeUndefined();
-  const listedAtMs = (health.lastSeenAtMs = clock.now());
-  await until(async () => (await noted()) !== undefined);
-  // The times of files have a limited resolution.
-  expect(Math.round((await noted())!)).toBe(listedAtMs);
-});
+it.for([
+  ['the first', undefined],
+  ['one after an orderly end', 0],
+  ['one after a kill', Date.parse('2026-01-02T02:00:00Z')],
+] as const)(
+  'is complete up to its start before its first list, and then up to a list: %s',
+  async ([, before]) => {
+    const { clock, startedAtMs, health, noted, until } = await setUp({ completeMs: before });
+    await until(async () => (await noted()) !== before);
+    await clock.advance(30 * SECOND);
+    // The times of files have a limited resolution.
+    expect(Math.round((await noted())!)).toBe(startedAtMs);
+    const listedAtMs = (health.lastSeenAtMs = clock.now());
+    await until(async () => (await noted())! > startedAtMs + 1);
+    expect(Math.round((await noted())!)).toBe(listedAtMs);
+  },
+);
 
 it('is not complete while the disk does not take it, and says why', async () => {
   const before = Date.parse('2026-01-02T02:00:00Z');

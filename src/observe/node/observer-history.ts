@@ -108,12 +108,12 @@ export class ObserverHistory implements Disposable {
     return `the history stays in memory, as its disk has not answered for ${formatSeconds(hangsMs)} ${lost}`;
   }
 
-  /** Adds a record. Never waits, never throws. */
   /** Resolves once all records so far are on the disk, or waits for as long as it takes none. */
   async flush(): Promise<void> {
     await this.#journal.flush();
   }
 
+  /** Adds a record. Never waits, never throws. */
   append(record: JournalRecord): void {
     const { pod, ...rest } = record;
     const about = pod === undefined ? { node: this.#options.nodeName } : { pod: toJournalPod(pod) };
@@ -129,7 +129,12 @@ export class ObserverHistory implements Disposable {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, version, client, pleg, logger, rootDir } = this.#options;
     const file = join(rootDir, COMPLETE_FILE);
-    this.#onDisk(async () => this.#recordGap(file));
+    const startedAtMs = clock.now();
+    this.#onDisk(async () => {
+      await this.#recordGap(file);
+      // What comes before the first list is lost if this observer is killed until then: a gap from here on.
+      await this.#noteComplete(file, startedAtMs);
+    });
     this.#appendOwn('ObserverStarted', `podloop ${version} observes ${client.endpoint}`);
     const writing = new AbortController();
     const written = this.#journal.run(writing.signal);

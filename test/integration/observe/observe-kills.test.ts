@@ -85,8 +85,8 @@ it(
     const changing = new AbortController();
     const changed = churn.run(changing.signal);
     const store = new IncidentStore(root);
+    let observer = observe();
     try {
-      let observer = observe();
       // From then on there is something to lose.
       const isComplete = async (): Promise<boolean> => (await stat(join(root, 'observed'))).mtimeMs > 0;
       await expect.poll(() => isComplete().catch(() => false), { timeout: patiently(45_000) }).toBe(true);
@@ -117,6 +117,7 @@ it(
       await churn.look();
       expect(await observer.end('SIGTERM')).toEqual({ code: 0, signal: null });
     } finally {
+      await observer[Symbol.asyncDispose]();
       changing.abort();
       await changed;
     }
