@@ -224,6 +224,14 @@ describe('what the kernel complains about', () => {
     expect(diagnoseLog(...kill('containerd-shim', pod, pod))).toMatchObject([{ code: 'OutOfMemory' }]);
   });
 
+  it('is not the machine where the log has lost whose limit was reached', () => {
+    expect(diagnoseLog(...kill('tail', '/kubepods/pod1').slice(1))).toEqual([]);
+    const [finding] = diagnoseLog(...kill('kubelet', '/lean').slice(1));
+    expect(finding).toMatchObject({ code: 'OutOfMemory', process: { pid: 77 } });
+    expect(finding!.message).toContain('a cgroup was at its limit');
+    expect(finding!.remedy).toContain('systemctl set-property kubelet MemoryMax');
+  });
+
   it('is not another program of the name of one that has run since before', () => {
     const kernelLog = known(summarize(...kill('containerd', '/system.slice/other.service')));
     const diagnoseAged = (forMs: number): Finding[] => {

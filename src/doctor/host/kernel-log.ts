@@ -54,8 +54,10 @@ export interface KilledProcess extends NamedProcess, ContainerOwner {
   readonly agoMs: number;
   /** The cgroup that it was in; absent where an old kernel does not say. */
   readonly group?: string;
-  /** The cgroup whose limit was reached; absent where the machine had none left. */
+  /** The cgroup whose limit was reached; absent where the machine had none left, or the log has lost that line. */
   readonly cgroup?: string;
+  /** Whether the machine had none left, and not a cgroup at its limit. */
+  readonly isOfMachine: boolean;
 }
 
 /** The words of each kind; the first group is whom it names. */
@@ -119,9 +121,9 @@ export function summarizeKernelLog(records: readonly string[], uptimeMs: number)
   for (const record of parsed) {
     const kill = kills.take(record.text);
     if (kill !== undefined) {
-      const { pid, command, limitedGroup: cgroup, group } = kill;
+      const { pid, command, limitedGroup: cgroup, group, isOfMachine } = kill;
       killed.unshift({
-        ...{ pid, command, agoMs: agoOf(record) },
+        ...{ pid, command, agoMs: agoOf(record), isOfMachine },
         ...(cgroup === undefined ? {} : { cgroup }),
         ...(group === undefined ? {} : { group }),
       });

@@ -130,11 +130,11 @@ function findKilled({ killed }: KernelLogFacts, atMs: number, daemons: DaemonFac
   const bad = killed.filter(
     (each) =>
       each.agoMs <= LIMITS.kernelLostRecentMs &&
-      (each.cgroup === undefined || (NEEDED.test(each.command) && !wasOther(each) && !isOfPod(each))),
+      (each.isOfMachine || (NEEDED.test(each.command) && !wasOther(each) && !isOfPod(each))),
   );
   const [last] = bad;
   if (last === undefined) return [];
-  const { command, pid, cgroup, agoMs } = last;
+  const { command, pid, agoMs } = last;
   return [
     {
       // Who was killed may run again; where it does not, that makes this critical.
@@ -142,17 +142,23 @@ function findKilled({ killed }: KernelLogFacts, atMs: number, daemons: DaemonFac
       ...{ process: { pid, command }, sinceMs: atMs - agoMs },
       ...(last.pod && { pod: last.pod }),
       ...(last.container !== undefined && { container: last.container }),
-      message: `the kernel killed ${command} (pid ${pid})${ofOwner(last)} for want of memory ${formatMs(agoMs)} ago: ${cgroup === undefined ? 'the machine had none left' : `its cgroup ${cgroup} was at its limit`}`,
+      message: `the kernel killed ${command} (pid ${pid})${ofOwner(last)} for want of memory ${formatMs(agoMs)} ago: ${whereNoneWasLeft(last)}`,
       evidence: bad.map(describeKill),
       remedy: remedyOf(last),
     },
   ];
 }
 
-function remedyOf({ command, cgroup }: KilledProcess): string {
-  if (cgroup === undefined)
+/** The line that names the cgroup comes before that of the kill, and the log may have lost it. */
+function whereNoneWasLeft({ isOfMachine, cgroup }: KilledProcess): string {
+  if (isOfMachine) return 'the machine had none left';
+  return cgroup === undefined ? 'a cgroup was at its limit' : `its cgroup ${cgroup} was at its limit`;
+}
+
+function remedyOf({ command, cgroup, isOfMachine }: KilledProcess): string {
+  if (isOfMachine)
     return 'See who uses it (podloop top pods, ps --sort=-rss), give pods limits of memory, and reserve some for the system (--system-reserved, --kube-reserved).';
-  const unit = findUnit(cgroup);
+  const unit = cgroup === undefined ? undefined : findUnit(cgroup);
   const raise = `Raise the limit of its unit, which interrupts nothing (systemctl set-property ${unit ?? unitOf(command)} MemoryMax=infinity)`;
   if (!OF_ONE_POD.test(command))
     return `${raise}, and start it if it does not run. If it grows again, it leaks.`;

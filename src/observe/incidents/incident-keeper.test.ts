@@ -31,7 +31,7 @@ async function setUp(isWritable = true) {
   const cutOff: Incident[] = [];
   const make = async (): Promise<IncidentKeeper> => {
     const keeper = new IncidentKeeper({
-      ...{ rootDir, ring, hostRoot: '/', nodeName: 'node', version: '0.1.0', clock, logger },
+      ...{ rootDir, ring, hostRoot: folder, nodeName: 'node', version: '0.1.0', clock, logger },
       onCutOff: async (incident) => {
         // It is on record before its file says so.
         expect((await new IncidentStore(rootDir).find(incident.id))?.state).toBe('open');
@@ -44,12 +44,16 @@ async function setUp(isWritable = true) {
   };
   const keeper = await make();
   onTestFinished(async () => keeper[Symbol.asyncDispose]());
-  const examineOnly = (...codes: readonly FindingCode[]): void => {
-    const findings = codes.map((code): Finding => ({
-      ...{ code, severity: 'critical', message: `${code} is wrong`, evidence: [], remedy: 'mend it' },
-    }));
+  const examineAs = (findings: readonly Finding[]): void => {
     const changes = tracker.update(findings, clock.now());
     keeper.examined({ facts: aNode(), changes }, tracker.active);
+  };
+  const examineOnly = (...codes: readonly FindingCode[]): void => {
+    examineAs(
+      codes.map((code) => ({
+        ...{ code, severity: 'critical', message: `${code} is wrong`, evidence: [], remedy: 'mend it' },
+      })),
+    );
   };
   const examine = async (...codes: readonly FindingCode[]): Promise<void> => {
     examineOnly(...codes);
@@ -74,6 +78,7 @@ async function setUp(isWritable = true) {
     keeper,
     make,
     examine,
+    examineAs,
     examineOnly,
     call,
     cutOff,
@@ -167,6 +172,24 @@ describe('an incident on the disk', () => {
       .map((line) => JSON.parse(line) as { kind: string; ioFull?: number });
     expect(samples.map(({ kind }) => kind)).toEqual(['check', 'examination', 'check']);
     expect(samples[0]).toMatchObject({ ioFull: 3, callsInFlight: [] });
+  });
+
+  it.for([
+    ['the same', 'containerd-shim', 'containerd-shim-runc (pid 7) goes on'],
+    ['gone', undefined, 'containerd-shim-runc (pid 7) has ended'],
+    ['another, whose pid it has', 'sleep', 'containerd-shim-runc (pid 7) has ended'],
+  ] as const)('says what became of the process: %s', async ([, comm, ending]) => {
+    const { rootDir, clock, keeper, examineAs, store } = await setUp();
+    const finding = { code: 'ShimStopped', severity: 'critical', message: 'it is stopped' } as const;
+    const process = { pid: 7, command: 'containerd-shim-runc' };
+    examineAs([{ ...finding, process, evidence: [], remedy: 'kill -CONT 7' }]);
+    await mkdir(join(rootDir, 'proc/7'), { recursive: true });
+    if (comm !== undefined) await writeFile(join(rootDir, 'proc/7/comm'), `${comm}\n`);
+    await clock.advance(MINUTE);
+    examineAs([]);
+    examineAs([]);
+    await keeper.settled();
+    expect((await store.find(1))?.findings).toMatchObject([{ code: 'ShimStopped', ending }]);
   });
 
   it('is cut off when its observer ends, and the next one says so and goes on counting', async () => {

@@ -6,8 +6,9 @@
  *
  * @module
  */
-import { existsSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
+import path from 'node:path';
 import { Mutex } from '#base/async/mutex.js';
 import { settlesWithin } from '#base/async/settles-within.js';
 import { withinTime } from '#base/async/within-time.js';
@@ -59,6 +60,8 @@ const MAX_WAITING_BYTES = 16 * 2 ** 20;
 const MAX_WRITES = 100;
 /** A disk that takes longer to be read hangs; at the end, nobody waits longer for it. */
 const DISK_LIMIT_MS = 5_000;
+/** How much of its name the kernel keeps of a process. */
+const MAX_COMMAND = 15;
 const CANCELLED = 1;
 const NOTHING_WRITTEN = Symbol('nothing written');
 
@@ -320,8 +323,17 @@ export class IncidentKeeper implements AsyncDisposable {
     if (process === undefined) return undefined;
     const { pid, command } = process;
     const { hostRoot } = this.#options;
-    const isAlive = existsSync(`${hostRoot === '/' ? '' : hostRoot}/proc/${pid}`);
+    // By now the pid may be that of another process.
+    const isAlive = nameOf(path.join(hostRoot, `proc/${pid}/comm`)) === command.slice(0, MAX_COMMAND);
     return isAlive ? `${command} (pid ${pid}) goes on` : `${command} (pid ${pid}) has ended`;
+  }
+}
+
+function nameOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8').trimEnd();
+  } catch {
+    return undefined;
   }
 }
 
