@@ -39,6 +39,8 @@ export interface CriCall {
   readonly ownMs?: number;
   /** True for calls whose answer is a stream of messages. */
   readonly streaming: boolean;
+  /** True for a list that asks for a part alone. */
+  readonly filtered?: boolean;
 }
 
 /** A CRI call that ended. */

@@ -114,6 +114,20 @@ describe('mounts with a server', () => {
     await asked;
   });
 
+  it.each([
+    ['Transport endpoint is not connected', 'ENOTCONN'],
+    ['Stale file handle (os error 116)', 'ESTALE'],
+    ['Operation timed out', 'ETIMEDOUT'],
+    ['Permission denied', undefined],
+    ['No such file or directory', undefined],
+  ])('are dead or not by their error: %s', async (words, code) => {
+    await write('proc/1/mountinfo', mountLine('0:50', '/data', 'nfs4', 's'));
+    const program = join(root, 'stat');
+    await writeFile(program, `#!/bin/sh\necho begin\necho '0 ${words}'\n`, { mode: 0o755 });
+    const dead = code === undefined ? [] : [{ mount: { path: '/data' }, code }];
+    expect(await askMounts(files, program)).toMatchObject(dead);
+  });
+
   it('are silent where the process that asks has begun and does not say how they are', async () => {
     await mkdir(join(root, 'data'));
     await write('proc/1/mountinfo', mountLine('0:50', '/data', 'nfs4', 's'));

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { toNodeCommand } from '#base/program/node-script.js';
+import { killGroup } from '#base/proc/kill-group.js';
 import { type MountOrigin, parseMountOrigins } from '#base/proc/mountinfo.js';
 import { type HostFiles, SilentFilesError } from '../facts/host-files.js';
 import { type SeenProcess } from '../facts/process-table.js';
@@ -14,8 +14,19 @@ import { isStopped } from '#base/proc/process-identity.js';
 /** File systems that a server elsewhere, or a process of this machine, answers for. */
 const SERVED =
   /^(fuse$|fuse\.|fuseblk$|nfs$|nfs4$|cifs$|smb3$|ceph$|9p$|glusterfs$|lustre$|beegfs$|gpfs$|afs$)/;
-/** How a mount answers whose server is gone: it is dead as well, though it does not hang. */
-const DEAD_CODES = ['ENOTCONN', 'ESTALE', 'EIO', 'EHOSTDOWN', 'ETIMEDOUT', 'ECONNABORTED'];
+/** How a mount answers whose server is gone, though it does not hang: the words of glibc and of musl. */
+const DEAD_CODES = new Map([
+  ['Transport endpoint is not connected', 'ENOTCONN'],
+  ['Socket not connected', 'ENOTCONN'],
+  ['Stale file handle', 'ESTALE'],
+  ['Input/output error', 'EIO'],
+  ['I/O error', 'EIO'],
+  ['Host is down', 'EHOSTDOWN'],
+  ['Connection timed out', 'ETIMEDOUT'],
+  ['Operation timed out', 'ETIMEDOUT'],
+  ['Software caused connection abort', 'ECONNABORTED'],
+  ['Connection aborted', 'ECONNABORTED'],
+]);
 const ANSWER_LIMIT_MS = 5_000;
 /** How long the process that asks may take to begin: on a machine that is busy, seconds. */
 const BEGIN_LIMIT_MS = 5_000;
@@ -23,11 +34,17 @@ const MAX_MOUNTS = 256;
 const MAX_FILES = 50_000;
 /**
  * Says that it begins, asks each file system for its room, all at once, and prints the number of each that answered, with
- * the code of its error. A process of its own: a call that hangs holds up a thread for good, and Node has four.
+ * the words of its error. Processes of their own: a call that hangs holds up a thread for good, and Node has four. They are
+ * small ones, which begin at once also on a machine on which Node takes seconds.
  */
-const SCRIPT = `const fs = require('fs');
-console.log('begin');
-process.argv.slice(1).forEach((path, at) => fs.statfs(path, (error) => console.log(at + ' ' + (error ? error.code : 'ok'))));`;
+const SCRIPT = `command -v stat >/dev/null || exit 127
+echo begin
+at=0
+for path do
+  { said=$(LC_ALL=C stat -f -- "$path" 2>&1 >/dev/null) && echo "$at ok" || echo "$at \${said##*: }"; } &
+  at=$((at + 1))
+done
+wait`;
 
 /** A mount that somebody has to answer for. */
 type ServedMount = Pick<MountOrigin, 'fsType' | 'source' | 'device'> & { readonly path: string };
@@ -49,31 +66,30 @@ type MountAnswer = { readonly mount: ServedMount } & (
 
 /**
  * The mounts with a server that does not answer. Rejects where the process that asks them does not begin in its time, which says
- * nothing of them. @param node path of another Node
+ * nothing of them. @param shell path of another shell
  */
-export async function askMounts(files: HostFiles, node?: string): Promise<MountAnswer[]> {
+export async function askMounts(files: HostFiles, shell = 'sh'): Promise<MountAnswer[]> {
   const mounts = parseServedMounts((await files.find('/proc/1/mountinfo')) ?? '');
   if (mounts.length === 0) return [];
   const paths = await Promise.all(mounts.map(async ({ path }) => await files.locate(path)));
-  const answers = await askForRoom(files, paths, node);
+  const answers = await askForRoom(files, paths, shell);
   return mounts.flatMap((mount, at): MountAnswer[] => {
-    const code = answers.get(at);
-    if (code === undefined) return [{ mount, silentForMs: ANSWER_LIMIT_MS }];
-    return DEAD_CODES.includes(code) ? [{ mount, code }] : [];
+    const answer = answers.get(at);
+    if (answer === undefined) return [{ mount, silentForMs: ANSWER_LIMIT_MS }];
+    const code = DEAD_CODES.get(answer.replace(/ \(os error \d+\)$/, ''));
+    return code === undefined ? [] : [{ mount, code }];
   });
 }
 
 async function askForRoom(
   files: HostFiles,
   paths: readonly string[],
-  node: string | undefined,
+  shell: string,
 ): Promise<ReadonlyMap<number, string>> {
   const answers = new Map<number, string>();
-  const { argv, env } = toNodeCommand({ script: { code: SCRIPT }, args: paths, node });
-  const [program, ...args] = argv;
-  const child = spawn(program, args, {
-    env: { ...env, UV_THREADPOOL_SIZE: String(paths.length) },
+  const child = spawn(shell, ['-c', SCRIPT, 'sh', ...paths], {
     stdio: ['ignore', 'pipe', 'ignore'],
+    detached: true,
   });
   let text = '';
   child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
@@ -87,13 +103,13 @@ async function askForRoom(
     if (!(error instanceof SilentFilesError)) throw error;
     isSilent = true;
   } finally {
-    child.kill('SIGKILL');
+    killGroup(child);
     // One that hangs in the kernel ends when it can; nobody waits for it.
     child.unref();
     child.stdout.destroy();
   }
   if (text === '') throw new Error(`the process that asks mounts did not begin within ${BEGIN_LIMIT_MS} ms`);
-  for (const [, at, code] of text.matchAll(/^(\d+) (\w+)$/gm)) answers.set(Number(at), code!);
+  for (const [, at, words] of text.matchAll(/^(\d+) (.+)$/gm)) answers.set(Number(at), words!);
   if (!isSilent && answers.size < paths.length) throw new Error('the process that asks mounts was ended');
   return answers;
 }

@@ -140,6 +140,7 @@ export class CallsInFlight {
       deadlineMs: start.deadlineMs,
       ...(start.ownMs === 0 ? {} : { ownMs: start.ownMs }),
       streaming: start.streaming,
+      ...(subject.filtered === true && { filtered: true }),
     };
     this.#calls.add(call);
     this.#channels.publish(criCallStarted, call);

@@ -43,7 +43,7 @@ export {
   isEndless,
 } from './methods.js';
 export { probeEndpoint, type ProbeOptions } from './probe-endpoint.js';
-export { RawLists } from './raw-lists.js';
+export { isTooLarge, listContainersInParts, listSandboxesInParts, RawLists } from './raw-lists.js';
 export {
   type ConnectionState,
   GrpcStatusError,

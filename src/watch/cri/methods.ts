@@ -8,6 +8,8 @@ export interface CallSubject {
   readonly sandboxId?: string;
   readonly image?: string;
   readonly pod?: CriCallPod;
+  /** A list that asks for a part alone. */
+  readonly filtered?: boolean;
 }
 
 /**
@@ -71,6 +73,8 @@ const ofSandbox = (request: { podSandboxId: string }): CallSubject => ({ sandbox
 const ofImage = (request: { image?: cri.ImageSpec | undefined }): CallSubject => ({
   image: request.image?.image ?? '',
 });
+const ofPart = ({ filter }: { filter?: object | undefined }): CallSubject =>
+  filter === undefined ? {} : { filtered: true };
 const podOf = (config: cri.PodSandboxConfig | undefined): CallSubject => {
   if (config?.metadata === undefined) return {};
   const { uid, namespace, name } = config.metadata;
@@ -93,13 +97,13 @@ export const CRI_METHODS = {
   stopPodSandbox: unary(R, 'StopPodSandbox', 'stop_podsandbox', cri.StopPodSandboxRequest, cri.StopPodSandboxResponse, { subject: ofSandbox }),
   removePodSandbox: unary(R, 'RemovePodSandbox', 'remove_podsandbox', cri.RemovePodSandboxRequest, cri.RemovePodSandboxResponse, { subject: ofSandbox }),
   podSandboxStatus: unary(R, 'PodSandboxStatus', 'podsandbox_status', cri.PodSandboxStatusRequest, cri.PodSandboxStatusResponse, { subject: ofSandbox }),
-  listPodSandbox: unary(R, 'ListPodSandbox', 'list_podsandbox', cri.ListPodSandboxRequest, cri.ListPodSandboxResponse),
+  listPodSandbox: unary(R, 'ListPodSandbox', 'list_podsandbox', cri.ListPodSandboxRequest, cri.ListPodSandboxResponse, { subject: ofPart }),
   streamPodSandboxes: streaming(R, 'StreamPodSandboxes', 'stream_podsandboxes', cri.StreamPodSandboxesRequest, cri.StreamPodSandboxesResponse),
   createContainer: unary(R, 'CreateContainer', 'create_container', cri.CreateContainerRequest, cri.CreateContainerResponse, { subject: (request) => ({ ...ofSandbox(request), ...podOf(request.sandboxConfig) }) }),
   startContainer: unary(R, 'StartContainer', 'start_container', cri.StartContainerRequest, cri.StartContainerResponse, { subject: ofContainer }),
   stopContainer: unary(R, 'StopContainer', 'stop_container', cri.StopContainerRequest, cri.StopContainerResponse, { subject: ofContainer, deadline: ownTimeout }),
   removeContainer: unary(R, 'RemoveContainer', 'remove_container', cri.RemoveContainerRequest, cri.RemoveContainerResponse, { subject: ofContainer }),
-  listContainers: unary(R, 'ListContainers', 'list_containers', cri.ListContainersRequest, cri.ListContainersResponse),
+  listContainers: unary(R, 'ListContainers', 'list_containers', cri.ListContainersRequest, cri.ListContainersResponse, { subject: (request) => ({ ...ofPart(request), ...(request.filter?.podSandboxId ? { sandboxId: request.filter.podSandboxId } : {}) }) }),
   streamContainers: streaming(R, 'StreamContainers', 'stream_containers', cri.StreamContainersRequest, cri.StreamContainersResponse),
   containerStatus: unary(R, 'ContainerStatus', 'container_status', cri.ContainerStatusRequest, cri.ContainerStatusResponse, { subject: ofContainer }),
   updateContainerResources: unary(R, 'UpdateContainerResources', 'update_container', cri.UpdateContainerResourcesRequest, cri.UpdateContainerResourcesResponse, { subject: ofContainer }),
