@@ -6,7 +6,7 @@ import {
   parseKernelRecord,
   readKernelRecords,
 } from '#base/proc/kernel-log/kernel-records.js';
-import { OomKillReader } from '#base/proc/kernel-log/oom-kills.js';
+import { type OomKill, OomKillReader } from '#base/proc/kernel-log/oom-kills.js';
 import { type HostFiles } from '../facts/host-files.js';
 import { type ContainerOwner, type NamedProcess } from './host-facts.js';
 import { readUptimeMs } from './process-state.js';
@@ -117,17 +117,18 @@ export function summarizeKernelLog(records: readonly string[], uptimeMs: number)
   >();
   const killed: KilledProcess[] = [];
   const kills = new OomKillReader();
-  const agoOf = ({ atMs }: KernelRecord): number => Math.max(0, uptimeMs - atMs);
+  const agoOf = ({ atMs }: { readonly atMs: number }): number => Math.max(0, uptimeMs - atMs);
+  const noteKill = (kill: OomKill | undefined): void => {
+    if (kill === undefined) return;
+    const { pid, command, limitedGroup: cgroup, group, isOfMachine } = kill;
+    killed.unshift({
+      ...{ pid, command, agoMs: agoOf(kill), isOfMachine },
+      ...(cgroup === undefined ? {} : { cgroup }),
+      ...(group === undefined ? {} : { group }),
+    });
+  };
   for (const record of parsed) {
-    const kill = kills.take(record.text);
-    if (kill !== undefined) {
-      const { pid, command, limitedGroup: cgroup, group, isOfMachine } = kill;
-      killed.unshift({
-        ...{ pid, command, agoMs: agoOf(record), isOfMachine },
-        ...(cgroup === undefined ? {} : { cgroup }),
-        ...(group === undefined ? {} : { group }),
-      });
-    }
+    noteKill(kills.take(record));
     const again = ANSWERS_AGAIN.exec(record.text)?.[1];
     if (again !== undefined) {
       const silent = byKind.get('silentServer') ?? { records: [], names: [] };
@@ -142,6 +143,7 @@ export function summarizeKernelLog(records: readonly string[], uptimeMs: number)
     of.records.push({ ...record, name: found.name });
     if (found.name !== '') of.names = [found.name, ...of.names.filter((name) => name !== found.name)];
   }
+  noteKill(kills.finish());
   return {
     records: parsed.length,
     reachesMs: parsed[0] === undefined ? 0 : agoOf(parsed[0]),

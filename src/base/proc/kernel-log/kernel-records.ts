@@ -40,8 +40,13 @@ export async function readKernelRecords(fd: number): Promise<string[]> {
   return records;
 }
 
-/** Reads `6,1234,98765432,-;text` with lines of keys behind it; undefined for anything else. */
+/**
+ * Reads `6,1234,98765432,-;text` with lines of keys behind it; undefined for anything else.
+ *
+ * Programs may write to the log, too, and say there what they like. The kernel marks their records by a facility, which is in the first
+ * number above its three lowest bits; those are undefined as well.
+ */
 export function parseKernelRecord(record: string): KernelRecord | undefined {
-  const found = /^\d+,\d+,(\d+),[^;]*;([^\n]*)/.exec(record);
+  const found = /^[0-7],\d+,(\d+),[^;]*;([^\n]*)/.exec(record);
   return found === null ? undefined : { atMs: Number(found[1]) / 1_000, text: found[2]! };
 }

@@ -56,7 +56,7 @@ describe('a kill for want of memory', () => {
     ],
     [
       'of all of the container',
-      [constraint(GROUP), WHOLE, KILLED],
+      [constraint(GROUP), KILLED, WHOLE, KILLED],
       'The kernel killed all processes of the container, the first of them stress (pid 77): the container was at its memory limit',
     ],
   ])('is an event of the pod: %s', (_what, lines, message) => {
@@ -85,6 +85,21 @@ describe('a kill for want of memory', () => {
     expect(events).toEqual([`web main Warning OOMKilling ${ALONE} the machine had no memory left`]);
   });
 
+  it('that a program has written into the log is none', () => {
+    const { watcher, events, node } = makeHarness();
+    // A facility of 1 and the level of the kernel's own lines.
+    watcher.take([constraint(GROUP), KILLED].map((text) => toRecord(text).replace(/^4/, '12')));
+    watcher.take(['12,1,1000,-;Out of memory: Killed process 1 (systemd) total-vm:9kB']);
+    expect([...events, ...node]).toEqual([]);
+  });
+
+  it('is not that of a pod whose uid begins like this one’s', () => {
+    const { watcher, events } = makeHarness();
+    for (const group of [`/kubepods/pod${UID}d/x`, '/kubepods.slice/kubepods-podaa_bb_ccd.slice/x'])
+      watcher.take([constraint(group, group), KILLED].map(toRecord));
+    expect(events).toEqual([]);
+  });
+
   it('of somebody else is no event of a pod', () => {
     const { watcher, events } = makeHarness();
     watcher.take([constraint('/system.slice/x', '/system.slice/x'), KILLED].map(toRecord));
@@ -109,7 +124,11 @@ describe('the kernel’s log', () => {
       await untilTrue(() => clock.pendingTimers === 1);
       write('later');
       await clock.advance(2_000);
+      // What belongs to a kill may still be on its way.
       await untilTrue(() => clock.pendingTimers === 1);
+      expect(node).toEqual([]);
+      await clock.advance(100);
+      await untilTrue(() => node.length === 1);
       end.abort();
       await running;
       expect(node).toEqual(['SystemOOM System OOM encountered, victim process: later, pid: 1']);

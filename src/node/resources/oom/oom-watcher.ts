@@ -44,6 +44,8 @@ export interface OomWatcherOptions {
 
 /** A read costs a system call; the log holds what comes in between. */
 const PERIOD_MS = 2_000;
+/** By then the kernel has said all about a kill. */
+const SETTLE_MS = 100;
 
 /** See the module. */
 export class OomWatcher {
@@ -71,7 +73,10 @@ export class OomWatcher {
       for (;;) {
         await clock.sleep(PERIOD_MS, signal).catch(() => undefined);
         if (signal.aborted) return;
-        this.take(await readKernelRecords(log.fd));
+        const records = await readKernelRecords(log.fd);
+        if (!records.some((record) => record.includes('process'))) continue;
+        await clock.sleep(SETTLE_MS, signal).catch(() => undefined);
+        this.take([...records, ...(await readKernelRecords(log.fd))]);
       }
     } catch (error) {
       logger.warn('The kernel’s log cannot be read any more', { device, err: messageOf(error) });
@@ -80,16 +85,17 @@ export class OomWatcher {
     }
   }
 
-  /** Reports the kills that end with these records of the log. */
+  /** Reports the kills of these records of the log. */
   take(records: readonly string[]): void {
     for (const record of records) {
-      const text = parseKernelRecord(record)?.text;
-      const kill = text === undefined ? undefined : this.#kills.take(text);
-      if (kill !== undefined) this.#report(kill);
+      const parsed = parseKernelRecord(record);
+      if (parsed !== undefined) this.#report(this.#kills.take(parsed));
     }
+    this.#report(this.#kills.finish());
   }
 
-  #report(kill: OomKill): void {
+  #report(kill: OomKill | undefined): void {
+    if (kill === undefined) return;
     const { pods, events, onSystemOom, logger } = this.#options;
     const { pid, command, group, limitedGroup, isOfMachine } = kill;
     const facts = { pid, process: command, cgroup: group, limitedCgroup: limitedGroup };
@@ -133,7 +139,8 @@ function describeLimit(
     : `the cgroup ${limitedGroup} was at its memory limit`;
 }
 
-/** In the forms of both drivers. */
+/** In the forms of both drivers, and below it. */
 function isGroupOf(group: string, { uid }: PodStatus): boolean {
-  return group.includes(`pod${uid}`) || group.includes(`pod${escapeForSystemd(uid)}`);
+  const slice = `-pod${escapeForSystemd(uid)}.slice`;
+  return group.split('/').some((name) => name === `pod${uid}` || name.endsWith(slice));
 }
