@@ -31,6 +31,7 @@ beforeEach(() => {
       'memory.available': '10%',
       'nodefs.available': '10%',
       'pid.available': '10%',
+      'allocatableMemory.available': '10%',
     }),
   });
 });
@@ -63,6 +64,12 @@ describe('what a node is short of', () => {
       'Node is short of something',
       'Node is no longer short of something',
     ]);
+  });
+
+  it('is memory also where all pods together have too little left', async () => {
+    memory = async () => ({ 'allocatableMemory.available': { available: 9n, capacity: 100n } });
+    await watch.look(stop.signal);
+    expect(watch.pressure()).toEqual({ ...NONE, memory: true });
   });
 
   it('is told every ten seconds, and not when somebody asks in between', async () => {

@@ -203,6 +203,6 @@ export class PressureWatch {
 }
 
 function conditionOf(signal: EvictionSignal): Condition {
-  if (signal === 'memory.available') return 'MemoryPressure';
+  if (signal === 'memory.available' || signal === 'allocatableMemory.available') return 'MemoryPressure';
   return signal === 'pid.available' ? 'PIDPressure' : 'DiskPressure';
 }

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { leastOf, parseReclaims, parseThresholds, reservedByThresholds } from './eviction-thresholds.js';
+import {
+  leastOf,
+  parseReclaims,
+  parseThresholds,
+  reservedByThresholds,
+  withMemoryOfPods,
+} from './eviction-thresholds.js';
 
 describe('thresholds', () => {
   it('are amounts, or shares of the capacity', () => {
@@ -10,6 +16,18 @@ describe('thresholds', () => {
 
   it('are switched off by 0% and 100%', () => {
     expect(parseThresholds({ 'memory.available': '0%', 'nodefs.available': '100%' })).toEqual([]);
+  });
+
+  it('of the machine’s memory hold for that of all pods, too, where these are limited', () => {
+    const pods = { enforceNodeAllocatable: ['pods'] };
+    const memory = { 'memory.available': '100Mi' };
+    const signalsOf = (written: Record<string, string>, options = pods): string[] =>
+      parseThresholds(withMemoryOfPods(written, options)).map(({ signal }) => signal);
+    expect(signalsOf(memory)).toEqual(['allocatableMemory.available', 'memory.available']);
+    expect(signalsOf(memory, { enforceNodeAllocatable: ['none'] })).toEqual(['memory.available']);
+    expect(signalsOf({ 'nodefs.available': '10%' })).toEqual(['nodefs.available']);
+    const own = { ...memory, 'allocatableMemory.available': '5%' };
+    expect(withMemoryOfPods(own, pods)).toEqual(own);
   });
 
   it.each([

@@ -13,6 +13,7 @@ export const EVICTION_SIGNALS = [
   ...(['memory.available', 'nodefs.available', 'nodefs.inodesFree'] as const),
   ...(['imagefs.available', 'imagefs.inodesFree'] as const),
   ...(['containerfs.available', 'containerfs.inodesFree', 'pid.available'] as const),
+  'allocatableMemory.available',
 ] as const;
 
 /** One of {@link EVICTION_SIGNALS}. */
@@ -41,6 +42,19 @@ export const DEFAULT_HARD_THRESHOLDS: WrittenThresholds = {
   'imagefs.available': '15%',
   'imagefs.inodesFree': '5%',
 };
+
+/**
+ * Adds what a kubelet adds where all pods together are limited: what is written for the memory of the machine holds for theirs, too. So
+ * pods are evicted before they reach that limit, where the kernel would kill. Pure.
+ */
+export function withMemoryOfPods(
+  written: WrittenThresholds,
+  { enforceNodeAllocatable }: { readonly enforceNodeAllocatable: readonly string[] },
+): WrittenThresholds {
+  const { 'memory.available': memory } = written;
+  if (memory === undefined || !enforceNodeAllocatable.includes('pods')) return written;
+  return { 'allocatableMemory.available': memory, ...written };
+}
 
 /**
  * Parses thresholds; `0%` and `100%` switch one off. Throws an Error that says which one is wrong and what

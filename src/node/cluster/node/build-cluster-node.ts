@@ -1,6 +1,6 @@
 import { type Channels } from '#base/channels/publishing-channel.js';
 import type { ClusterNode, KubeClient, NodeEvent, NodeSettings } from '#cluster';
-import { parseThresholds } from '#kube/node/eviction-thresholds.js';
+import { parseThresholds, withMemoryOfPods } from '#kube/node/eviction-thresholds.js';
 import { type Supplies } from '#kube/node/node-supplies.js';
 import { type CriClient } from '#watch';
 import { type Clock } from '#base/time/clock.js';
@@ -16,7 +16,8 @@ import { buildSupplyReaders } from './supply-readers.js';
 
 /** What {@link buildClusterNode} needs. */
 export interface ClusterNodeParts {
-  readonly options: CapacityOptions & Pick<AgentOptions, 'nodeIp' | keyof PressureOptions>;
+  readonly options: CapacityOptions &
+    Pick<AgentOptions, 'nodeIp' | 'enforceNodeAllocatable' | keyof PressureOptions>;
   /** Further settings of the node (default: the kubelet's). */
   readonly settings?: Partial<Omit<NodeSettings, 'name' | 'kubeletVersion' | 'declaredFeatures'>>;
   readonly nodeName: string;
@@ -24,7 +25,7 @@ export interface ClusterNodeParts {
   readonly runtimeName: string;
   /** podloop's. */
   readonly version: string;
-  readonly parts: Pick<AgentParts, 'pleg' | 'runtimeState' | 'changes' | 'imageDisk'>;
+  readonly parts: Pick<AgentParts, 'pleg' | 'runtimeState' | 'changes' | 'imageDisk' | 'cgroups'>;
   readonly client: CriClient;
   /** The API server, over connections that only heartbeats use. */
   readonly heartbeat: KubeClient;
@@ -84,8 +85,9 @@ export async function buildClusterNode(given: ClusterNodeParts): Promise<BuiltCl
       readers: buildSupplyReaders({
         rootDir: options.rootDir,
         imageDisk: parts.imageDisk,
+        cgroups: parts.cgroups,
       }),
-      hard: parseThresholds(options.evictionHard),
+      hard: parseThresholds(withMemoryOfPods(options.evictionHard, options)),
       soft: parseThresholds(options.evictionSoft),
       transitionPeriodMs: options.evictionPressureTransitionPeriodMs,
       onLooked: given.onSupplies,

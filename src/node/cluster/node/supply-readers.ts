@@ -2,6 +2,7 @@ import { statfs } from 'node:fs/promises';
 import type { SupplyReaders } from '#cluster';
 import { type Supplies, type Supply } from '#kube/node/node-supplies.js';
 import { readNodeRoom } from '../../resources/stats/node-usage.js';
+import { type PodCgroups } from '../../resources/cgroups/pod-cgroups.js';
 import { type ImageDisk } from '../../resources/eviction/pods/image-disk.js';
 
 /** What {@link buildSupplyReaders} needs. */
@@ -9,12 +10,19 @@ export interface SupplyReadersOptions {
   readonly rootDir: string;
   /** Where images and the writable layers of containers are, as the runtime reports. */
   readonly imageDisk: Pick<ImageDisk, 'mounts'>;
+  /** What all pods together may still use, where they are limited. */
+  readonly cgroups: Pick<PodCgroups, 'memoryRoom'>;
 }
 
 /** Reads the free memory, disk and process ids of the node, from which pressure is computed. */
-export function buildSupplyReaders({ rootDir, imageDisk }: SupplyReadersOptions): SupplyReaders {
+export function buildSupplyReaders({ rootDir, imageDisk, cgroups }: SupplyReadersOptions): SupplyReaders {
   return {
     'memory and process ids': async () => await readMemory(),
+    'memory of all pods': () =>
+      new Promise((resolve) => {
+        const room = cgroups.memoryRoom();
+        resolve(room === undefined ? {} : { 'allocatableMemory.available': room });
+      }),
     'the disk of the root folder': async () => {
       const { space, inodes } = await readDisk(rootDir);
       return { 'nodefs.available': space, ...(inodes && { 'nodefs.inodesFree': inodes }) };

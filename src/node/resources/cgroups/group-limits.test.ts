@@ -80,6 +80,26 @@ describe.each(['hybrid', 'v2'] as const)('the limits of a group (%s)', (versions
   });
 });
 
+it.each(['hybrid', 'v2'] as const)('shows what is left of a limit of memory (%s)', async (versions) => {
+  const { trees, limits, use } = await makeHarness(versions);
+  expect(limits.memoryRoomOf(GROUP)).toBeUndefined();
+  await limits.set(GROUP, { ...ALL, memoryBytes: undefined }, 'settle');
+  expect(limits.memoryRoomOf(GROUP)).toBeUndefined();
+  await limits.set(GROUP, ALL, 'settle');
+  await use(700_000);
+  const [tree, stat] =
+    versions === 'v2'
+      ? ['unified', 'inactive_file 200000\n']
+      : ['memory', 'inactive_file 1\ntotal_inactive_file 200000\n'];
+  await trees.set(tree, GROUP, 'memory.stat', `anon 9\n${stat}file 8\n`);
+  expect(limits.memoryRoomOf(GROUP)).toEqual({ capacity: 1_000_000n, available: 500_000n });
+  // Numbers that are read one after the other may not fit together.
+  await use(100_000);
+  expect(limits.memoryRoomOf(GROUP)?.available).toBe(1_000_000n);
+  await use(5_000_000);
+  expect(limits.memoryRoomOf(GROUP)?.available).toBe(0n);
+});
+
 it('a machine without controllers has no limits, and fails nothing', async () => {
   const trees = await FolderCgroups.make('v2');
   folders = trees;

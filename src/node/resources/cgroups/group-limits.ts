@@ -3,6 +3,7 @@ import { type CgroupIo, KERNEL_CGROUPS } from '#base/proc/cgroups/cgroup-io.js';
 import { CgroupLayout } from '#base/proc/cgroups/cgroup-layout.js';
 import { findCgroupMounts, type Hierarchy } from '#base/proc/cgroups/cgroup-mounts.js';
 import { makeGroup, toWords } from '#base/proc/cgroups/make-group.js';
+import { type Supply } from '#kube/node/node-supplies.js';
 import { PodloopError } from '#base/errors/errors.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 
@@ -34,6 +35,7 @@ const NONE = { 1: '-1', 2: 'max' } as const;
 const HUGE = 2n ** 62n;
 const MEMORY = { 1: 'memory.limit_in_bytes', 2: 'memory.max' } as const;
 const USAGE = { 1: 'memory.usage_in_bytes', 2: 'memory.current' } as const;
+const INACTIVE_FILE = { 1: /^total_inactive_file (\d+)$/m, 2: /^inactive_file (\d+)$/m } as const;
 const QUOTA_V1 = 'cpu.cfs_quota_us';
 const PERIOD_V1 = 'cpu.cfs_period_us';
 
@@ -124,6 +126,18 @@ export class GroupLimits {
   memoryLimitOf(group: string): bigint | undefined {
     const tree = this.#trees.get('memory');
     return tree && readLimit(this.#io.read(join(tree.mountpoint, group, MEMORY[tree.version])));
+  }
+
+  /** What of a group's limit of memory is not in use, file pages that can be read again aside; undefined without a limit. */
+  memoryRoomOf(group: string): Supply | undefined {
+    const tree = this.#trees.get('memory');
+    const capacity = this.memoryLimitOf(group);
+    const stat = tree && this.#io.read(join(tree.mountpoint, group, 'memory.stat'));
+    if (tree === undefined || capacity === undefined || stat === undefined) return undefined;
+    const inUse = BigInt(this.#io.read(join(tree.mountpoint, group, USAGE[tree.version]))?.trim() ?? 0);
+    const spare = BigInt(INACTIVE_FILE[tree.version].exec(stat)?.[1] ?? 0);
+    const workingSet = inUse > spare ? inUse - spare : 0n;
+    return { capacity, available: workingSet < capacity ? capacity - workingSet : 0n };
   }
 
   /** Whether a group has a limit of memory or processes. */

@@ -100,6 +100,17 @@ describe('the cgroups of pods', () => {
     expect(off.allTogether.filter((each) => !each.startsWith('forget'))).toEqual([]);
   });
 
+  it('have together what their limit leaves, where new pods go', async () => {
+    const bench = await makeHarness('v2');
+    expect(bench.cgroups.memoryRoom()).toBeUndefined();
+    await bench.prepare(podThatAsksFor('p1', '500m'));
+    expect(bench.cgroups.memoryRoom()).toBeUndefined();
+    await bench.trees.set('unified', '/podloop/ab/kubepods', 'memory.max', '1000');
+    expect(bench.cgroups.memoryRoom()).toEqual({ capacity: 1_000n, available: 1_000n });
+    const off = await makeHarness('v2', { enabled: false });
+    expect(off.cgroups.memoryRoom()).toBeUndefined();
+  });
+
   it('go with their pods, from all trees, with what a runtime has left empty in them', async () => {
     const bench = await makeHarness('hybrid');
     await makeGroups(bench, `${await bench.prepare(podThatAsksFor('p1', '1'))}/container`);
@@ -299,6 +310,7 @@ it('problems of limits are logged once each, also when they take turns', async (
           ? new PodloopError('PLATFORM_UNSUPPORTED', 'no cpu')
           : new PodloopError('CGROUP_DRIVER_CONFLICT', 'no memory'),
       ),
+    memoryRoomOf: () => undefined,
   };
   const bench = await makeHarness('v1', { limits });
   for (let pod = 0; pod < 6; pod++) await bench.prepare(podThatAsksFor(`p${pod}`, '1'));

@@ -14,6 +14,7 @@
  */
 import { posix } from 'node:path';
 import { type NodePod } from '#kube/pod/node-pod.js';
+import { type Supply } from '#kube/node/node-supplies.js';
 import { type ReportedCgroups } from '#kube/node/pleg-report.js';
 import { computePodQos } from '#kube/pod/pod-qos.js';
 import { type PodRef } from '#kube/pod/pod-ref.js';
@@ -54,7 +55,7 @@ export interface PodCgroupsOptions {
   readonly root: CgroupNames | undefined;
   readonly driver: Pick<CgroupDriverWatch, 'driver' | 'source' | 'conflict' | 'throwIfInConflict' | 'learn'>;
   readonly trees: GroupTrees;
-  readonly limits: Pick<GroupLimits, 'set'>;
+  readonly limits: Pick<GroupLimits, 'set' | 'memoryRoomOf'>;
   /** The limits of all pods together. */
   readonly allocatable: Pick<AllocatableLimits, 'limitPods' | 'forget'>;
   /** The memory that the kernel keeps for pods. */
@@ -125,6 +126,12 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
 
   async learn(error: unknown): Promise<boolean> {
     return this.#options.enabled && (await this.#options.driver.learn(error));
+  }
+
+  /** What all pods together have left of the memory that they may use; undefined where nothing limits them. */
+  memoryRoom(): Supply | undefined {
+    const { enabled, driver, limits } = this.#options;
+    return enabled ? limits.memoryRoomOf(this.#layouts.at(-1)!.allPods(driver.driver).path) : undefined;
   }
 
   /** The present state, and what pods lack. */

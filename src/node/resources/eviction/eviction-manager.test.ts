@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type EvictionSignal } from '#kube/node/eviction-thresholds.js';
+import { type EvictionSignal, withMemoryOfPods } from '#kube/node/eviction-thresholds.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type Supplies } from '#kube/node/node-supplies.js';
 import { type PodUse, type PodUseNeeds } from '#kube/pod/pod-use.js';
@@ -357,6 +357,23 @@ describe('a node that is short of disk', () => {
     await node.clock.advance(10_000);
     expect(node.done).toContain('evict known for nodefs.available within 1 s');
   });
+});
+
+it('a pod goes before all pods together reach their limit, while the machine has memory left', async () => {
+  for (const name of ['a', 'b']) node.memory.set(name, 200);
+  const supplies = (): Supplies => {
+    const used = [...node.memory.values()].reduce((sum, bytes) => sum + bytes, 0);
+    const available = BigInt(450 - used);
+    return { ...node.supplies(), 'allocatableMemory.available': { available, capacity: 450n } };
+  };
+  const hard = withMemoryOfPods({ 'memory.available': '100' }, { enforceNodeAllocatable: ['pods'] });
+  node.start({
+    rules: toEvictionRules({ ...{ hard, soft: {}, softGraceMs: {}, minimumReclaim: {} } }),
+    measureSupplies: async () => Promise.resolve(supplies()),
+  });
+  await node.look(supplies());
+  await node.clock.advance(60_000);
+  expect(node.done).toEqual([...['short of memory', 'evict a for allocatableMemory.available within 1 s']]);
 });
 
 describe('a pod that is evicted for a soft threshold', () => {

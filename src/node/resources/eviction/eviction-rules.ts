@@ -50,6 +50,7 @@ const RESOURCES: Readonly<Record<EvictionSignal, StarvedResource>> = {
   'containerfs.available': 'ephemeral-storage',
   'containerfs.inodesFree': 'inodes',
   'pid.available': 'pids',
+  'allocatableMemory.available': 'memory',
 };
 
 /** The resource that a signal reports as short. */

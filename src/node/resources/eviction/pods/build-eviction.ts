@@ -1,6 +1,7 @@
 import type { ClusterNode, NodeEvent } from '#cluster';
 import { EvictionManager } from '../eviction-manager.js';
 import { toEvictionRules } from '../eviction-rules.js';
+import { withMemoryOfPods } from '#kube/node/eviction-thresholds.js';
 import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { type Clock } from '#base/time/clock.js';
 import { parseGoDuration } from '#base/time/go-duration.js';
@@ -30,10 +31,10 @@ export function buildEviction(given: EvictionParts): EvictionManager {
   const isOver = toIsOver({ ...parts, findReported: given.findReported });
   return new EvictionManager({
     rules: toEvictionRules({
-      hard: options.evictionHard,
+      hard: withMemoryOfPods(options.evictionHard, options),
       soft: options.evictionSoft,
       softGraceMs: toMilliseconds(options.evictionSoftGracePeriod),
-      minimumReclaim: options.evictionMinimumReclaim,
+      minimumReclaim: withMemoryOfPods(options.evictionMinimumReclaim, options),
     }),
     maxPodGraceSeconds: options.evictionMaxPodGracePeriodSeconds,
     pods: () => [...desired.all()].filter((pod) => evictor.isActive(pod)),
