@@ -142,6 +142,44 @@ describe('the group of all pods', () => {
     expect(bench.folders.show('unified', PODS, 'pids.max')).toBe('max');
   });
 
+  it('is limited again when somebody else has made it again, which is no news', async () => {
+    const bench = await makeHarness('v2', RESERVED);
+    const events: string[] = [];
+    bench.limits.onEvent(({ reason }) => events.push(reason));
+    await bench.trees.make(PODS);
+    await bench.limits.limitPods(PODS, [], NEVER);
+    await bench.trees.removeEmpty(PODS);
+    await bench.trees.make(PODS);
+    await bench.limits.limitPods(PODS, [], NEVER);
+    expect(bench.folders.show('unified', PODS, 'pids.max')).toBe('31000');
+    expect(events).toEqual(['NodeAllocatableEnforced']);
+  });
+
+  it('keeps its limits when a machine shrinks to what is reserved: with none left the kernel would end all', async () => {
+    const bench = await makeHarness('v2', RESERVED);
+    await bench.trees.make(PODS);
+    await bench.limits.limitPods(PODS, [], NEVER);
+    bench.machine = { ...MACHINE, memoryBytes: GIB };
+    await bench.clock.advance(60_000);
+    for (let call = 0; call < 3; call++) await bench.limits.limitPods(PODS, [], NEVER);
+    expect(bench.folders.show('unified', PODS, 'memory.max')).toBe(String(8n * GIB - GIB - GIB / 2n));
+    expect(bench.logger.complaints.map(({ fields }) => fields['err'])).toEqual([
+      'what is reserved leaves no memory to pods',
+    ]);
+  });
+
+  it('that is a slice is not limited below what it uses either', async () => {
+    const bench = await makeHarness('v2', RESERVED);
+    const path = '/podloop.slice/podloop-kubepods.slice';
+    await bench.trees.make(path);
+    await bench.folders.set('unified', path, 'memory.current', String(7n * GIB));
+    await bench.limits.limitPods(path, [], NEVER);
+    expect(bench.slices).toEqual([]);
+    await bench.folders.set('unified', path, 'memory.stat', `inactive_file ${GIB}\n`);
+    await bench.limits.limitPods(path, [], NEVER);
+    expect(bench.slices).toHaveLength(1);
+  });
+
   it('is not limited below what it uses, which would kill: that is said once, and tried again', async () => {
     const bench = await makeHarness('v2', RESERVED);
     await bench.trees.make(PODS);
@@ -215,6 +253,20 @@ describe('the groups of the system and of agents', () => {
     expect([show('memory.max'), show('memory.min'), show('memory.low')]).toEqual([
       ...[String(2n * GIB), String(2n * GIB), '77'],
     ]);
+  });
+
+  it.each([
+    [{ systemReserved: { memory: '6Gi' }, kubeReserved: { memory: '3Gi' } }, 'memory: 9Gi', '8Gi'],
+    [{ systemReserved: { cpu: '4100m' } }, 'cpu: 4100m', '4000m'],
+    [{ reservedSystemCpus: '0-7' }, 'cpu: 8000m', '4000m'],
+    [{ kubeReserved: { pid: '32769' } }, 'pid: 32769', '32768'],
+  ])('fail the start where more is reserved than there is: %j', async (reserved, wanted, all) => {
+    const bench = await makeHarness('v2', optionsWith(reserved));
+    await expect(bench.limits.enforceReserved(NEVER)).rejects.toThrow(
+      `--system-reserved, --kube-reserved: ${wanted} is reserved, and this machine has ${all}; reserve less`,
+    );
+    const exact = await makeHarness('v2', optionsWith({ systemReserved: { memory: '8Gi', cpu: '4' } }));
+    await exact.limits.enforceReserved(NEVER);
   });
 
   it.each([

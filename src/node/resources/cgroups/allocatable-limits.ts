@@ -11,7 +11,7 @@
  * @module
  */
 import { posix } from 'node:path';
-import { toMilliUnits, toWholeUnits } from '#kube/fields/quantity.js';
+import { formatBytes, toMilliUnits, toWholeUnits } from '#kube/fields/quantity.js';
 import { RecentKeys } from '#base/async/recent-keys.js';
 import { messageOf, PodloopError } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
@@ -51,7 +51,10 @@ export interface AllocatableLimitsOptions {
   readonly options: ReserveOptions;
   readonly readMachine: () => Promise<MachineAmounts>;
   readonly trees: Pick<GroupTrees, 'has' | 'weigh'>;
-  readonly limits: Pick<GroupLimits, 'set' | 'isLimited' | 'protect' | 'protectionOf'>;
+  readonly limits: Pick<
+    GroupLimits,
+    'set' | 'isLimited' | 'protect' | 'protectionOf' | 'throwIfBelowWorkingSet'
+  >;
   /** Sets properties of a slice through systemd, to which it belongs; without properties takes them back. */
   readonly setSlice: (slice: string, properties: readonly string[], signal: AbortSignal) => Promise<void>;
   readonly clock: Clock;
@@ -88,12 +91,14 @@ export class AllocatableLimits {
   /**
    * Limits the groups of the system and of agents, as far as the options ask for it. Call it before the first pod.
    *
-   * Rejects with OPTION_INVALID when such a group is missing, as a kubelet does, and when it cannot be limited: whoever asked for it
-   * relies on it.
+   * Rejects with OPTION_INVALID when more is reserved than there is or such a group is missing, as a kubelet does, and when it cannot be
+   * limited: whoever asked for it relies on it.
    */
   async enforceReserved(signal: AbortSignal): Promise<void> {
-    const { options } = this.#options;
+    const { options, readMachine } = this.#options;
     const { system, kube } = computeReserved(options);
+    const excess = findExcess([system, kube], await readMachine());
+    if (excess !== undefined) throw new PodloopError('OPTION_INVALID', excess);
     await this.#enforce('system-reserved', options.systemReservedCgroup, system, signal);
     await this.#enforce('kube-reserved', options.kubeReservedCgroup, kube, signal);
   }
@@ -150,7 +155,10 @@ export class AllocatableLimits {
         await this.#takeBack(path, signal);
         return;
       }
-      const { cpuShares } = this.#ofPods;
+      const { cpuShares, memoryBytes, pids } = this.#ofPods;
+      // The machine was given less since the start. With nothing left the kernel would end every pod.
+      for (const [what, left] of Object.entries({ memory: memoryBytes, processes: pids }))
+        if (left === 0n) throw new Error(`what is reserved leaves no ${what} to pods`);
       for (const each of above) await this.#apply(each, { cpuShares }, signal);
       if (!(await this.#apply(path, this.#ofPods, signal))) return;
       const message = 'Updated Node Allocatable limit across pods';
@@ -193,24 +201,49 @@ export class AllocatableLimits {
   /** Whether it was not so before. */
   async #apply(path: string, amounts: GroupAmounts, signal: AbortSignal): Promise<boolean> {
     const words = JSON.stringify(describe(amounts));
-    if (this.#settled.get(path) === words) return false;
     const { trees, limits, setSlice } = this.#options;
     const { cpuShares, memoryBytes, memoryMinBytes: minBytes, pids } = amounts;
-    if (path.endsWith(SLICE)) await setSlice(posix.basename(path), toProperties(amounts), signal);
-    else {
+    const isKnown = this.#settled.get(path) === words;
+    const isSlice = path.endsWith(SLICE);
+    const isLimit = [memoryBytes, pids].some((amount) => typeof amount === 'bigint');
+    // Somebody may have removed the group since, and made one without limits.
+    if (isKnown && (isSlice || !isLimit || limits.isLimited(path))) return false;
+    if (isSlice) {
+      if (typeof memoryBytes === 'bigint') limits.throwIfBelowWorkingSet(path, memoryBytes);
+      await setSlice(posix.basename(path), toProperties(amounts), signal);
+    } else {
       await trees.weigh(path, cpuShares);
       if (memoryBytes !== undefined || pids !== undefined) {
         const toLimit = (amount: GroupAmounts['pids']): bigint | undefined =>
           amount === 'max' ? undefined : amount;
         const both = { memoryBytes: toLimit(memoryBytes), pids: toLimit(pids) };
-        await limits.set(path, { cpuQuotaUs: undefined, cpuPeriodUs: PERIOD_US, ...both }, 'settle');
+        await limits.set(path, { cpuQuotaUs: undefined, cpuPeriodUs: PERIOD_US, ...both }, 'reclaim');
       }
       const { lowBytes } = limits.protectionOf(path) ?? { lowBytes: 0n };
       if (minBytes !== undefined) await limits.protect(path, { minBytes, lowBytes });
     }
     this.#settled.set(path, words);
-    return true;
+    return !isKnown;
   }
+}
+
+/** What is reserved of something that this machine has less of; undefined if there is enough of all. Pure. */
+function findExcess(
+  reserved: readonly ReservedAmounts[],
+  { cores, memoryBytes, pids }: MachineAmounts,
+): string | undefined {
+  const toCpu = (milli: bigint): string => `${milli}m`;
+  const rows = [
+    ['cpu', toMilliUnits, BigInt(cores) * 1_000n, toCpu],
+    ['memory', toWholeUnits, memoryBytes, formatBytes],
+    ['pid', toWholeUnits, pids, String],
+  ] as const;
+  for (const [name, unit, all, toText] of rows) {
+    const wanted = sumReserved(reserved, name, unit);
+    if (wanted > all)
+      return `--system-reserved, --kube-reserved: ${name}: ${toText(wanted)} is reserved, and this machine has ${toText(all)}; reserve less`;
+  }
+  return undefined;
 }
 
 /** What the group of all pods gets; undefined where nothing is reserved or the options do not ask for it. Pure. */

@@ -33,7 +33,7 @@ function makeHarness(percent = 50) {
         harness.groups.set(group, memoryBytes);
         return Promise.resolve();
       },
-      throwIfBelowUsage: (_, memoryBytes) => {
+      throwIfBelowWorkingSet: (_, memoryBytes) => {
         if (harness.usage >= memoryBytes) throw new Error(`below current usage (${harness.usage})`);
       },
     },

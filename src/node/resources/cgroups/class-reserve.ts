@@ -24,7 +24,7 @@ export interface ClassReserveOptions {
   readonly percent: number;
   /** The memory of all pods together, in bytes. */
   readonly readAllocatable: () => Promise<bigint>;
-  readonly limits: Pick<GroupLimits, 'setMemory' | 'memoryLimitOf' | 'throwIfBelowUsage'>;
+  readonly limits: Pick<GroupLimits, 'setMemory' | 'memoryLimitOf' | 'throwIfBelowWorkingSet'>;
   /** Sets properties of a slice through systemd, to which it belongs. */
   readonly setSlice: (slice: string, properties: readonly string[], signal: AbortSignal) => Promise<void>;
   readonly logger: Logger;
@@ -86,8 +86,7 @@ export class ClassReserve {
       if (old !== memoryBytes) {
         if (!path.endsWith(SLICE)) await limits.setMemory(path, memoryBytes);
         else {
-          const shrinks = memoryBytes !== undefined && (old === undefined || memoryBytes < old);
-          if (shrinks) limits.throwIfBelowUsage(path, memoryBytes);
+          if (memoryBytes !== undefined) limits.throwIfBelowWorkingSet(path, memoryBytes);
           await setSlice(posix.basename(path), [`MemoryMax=${memoryBytes ?? 'infinity'}`], signal);
         }
       }

@@ -1,3 +1,5 @@
+import { rmSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type CgroupVersions, FolderCgroups } from '#support/fakes/folder-cgroups.js';
 import { GroupLimits, type Limits } from './group-limits.js';
@@ -78,6 +80,39 @@ describe.each(['hybrid', 'v2'] as const)('the limits of a group (%s)', (versions
     );
     expect(show()[1]).toBe('1000000');
   });
+
+  it('of memory may be below what is in use where that is files which the kernel can take back', async () => {
+    const { trees, limits, show, use } = await makeHarness(versions);
+    const less = { ...ALL, memoryBytes: 500_000n };
+    await limits.set(GROUP, ALL, 'settle');
+    await use(600_000);
+    await expect(limits.set(GROUP, less, 'reclaim')).rejects.toThrow(
+      'a limit of 500000 bytes is below what /pods/p1 uses (600000): the kernel would kill',
+    );
+    const tree = versions === 'v2' ? 'unified' : 'memory';
+    await trees.set(tree, GROUP, 'memory.stat', 'inactive_file 200000\ntotal_inactive_file 200000\n');
+    await limits.set(GROUP, less, 'reclaim');
+    expect(show()[1]).toBe('500000');
+    // It was there before, whatever is in use.
+    await use(900_000);
+    await limits.set(GROUP, less, 'reclaim');
+  });
+
+  it('are set although the group is removed while they are written, once', async () => {
+    const { trees, limits, show } = await makeHarness(versions);
+    let writes = 0;
+    trees.onWrite = (path) => {
+      if (!path.includes('/p1/') || ++writes !== 2) return;
+      rmSync(dirname(path), { recursive: true });
+      throw Object.assign(new Error('ENODEV'), { code: 'ENODEV' });
+    };
+    await limits.set(GROUP, ALL, 'settle');
+    expect(show()).toEqual([quota(50_000), '1000000', '64']);
+    trees.onWrite = (path) => {
+      if (path.includes('/p1/')) throw Object.assign(new Error('ENODEV'), { code: 'ENODEV' });
+    };
+    await expect(limits.set(GROUP, { ...ALL, pids: 65n }, 'settle')).rejects.toThrow('ENODEV');
+  });
 });
 
 it.each(['hybrid', 'v2'] as const)('shows what is left of a limit of memory (%s)', async (versions) => {
@@ -123,6 +158,15 @@ it('keeps memory for a group on version 2, and writes only what differs', async 
   expect(limits.protectionOf(GROUP)).toEqual({ minBytes: 4_096n, lowBytes: 0n });
   await trees.set('unified', GROUP, 'memory.min', 'max');
   expect(limits.protectionOf(GROUP)?.minBytes).toBeGreaterThan(2n ** 50n);
+});
+
+it('keeps no memory for a group that is removed meanwhile, and fails nothing', async () => {
+  const { trees, limits } = await makeHarness('v2');
+  await limits.set(GROUP, ALL, 'settle');
+  trees.onWrite = () => {
+    throw Object.assign(new Error('ENODEV'), { code: 'ENODEV' });
+  };
+  expect(await limits.protect(GROUP, { minBytes: 4_096n, lowBytes: 0n })).toBe(false);
 });
 
 it('cannot keep memory for a group on version 1', async () => {

@@ -22,12 +22,12 @@ export interface Protection {
 }
 
 /**
- * Which limits are set: only those that grow, or all.
+ * Which limits are set: only those that grow, or all; `reclaim` sets all, too, and lets the kernel take back what the group has of files.
  *
  * The children of a group must never have more than the group itself: it grows before them, and shrinks after
  * them.
  */
-export type LimitPhase = 'grow' | 'settle';
+export type LimitPhase = 'grow' | 'settle' | 'reclaim';
 
 const CONTROLLERS = ['cpu', 'memory', 'pids'] as const;
 const NONE = { 1: '-1', 2: 'max' } as const;
@@ -35,6 +35,8 @@ const NONE = { 1: '-1', 2: 'max' } as const;
 const HUGE = 2n ** 62n;
 const MEMORY = { 1: 'memory.limit_in_bytes', 2: 'memory.max' } as const;
 const USAGE = { 1: 'memory.usage_in_bytes', 2: 'memory.current' } as const;
+/** Retries when a parallel agent or runtime removes a group while it is written. */
+const ATTEMPTS = 3;
 const INACTIVE_FILE = { 1: /^total_inactive_file (\d+)$/m, 2: /^inactive_file (\d+)$/m } as const;
 const QUOTA_V1 = 'cpu.cfs_quota_us';
 const PERIOD_V1 = 'cpu.cfs_period_us';
@@ -64,9 +66,19 @@ export class GroupLimits {
    * Sets limits; returns the controllers of limits that cannot be set, as the controller is missing.
    *
    * Rejects where this machine does not allow it. Rejects with RESIZE_NOT_POSSIBLE for a memory limit below
-   * the present usage without trying it: on version 2 the kernel would kill.
+   * the present usage without trying it: on version 2 the kernel would kill. A group that is removed meanwhile is made again.
    */
   async set(group: string, limits: Limits, phase: LimitPhase): Promise<readonly string[]> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#setAll(group, limits, phase);
+      } catch (error) {
+        if (!isGone(error) || attempt === ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  async #setAll(group: string, limits: Limits, phase: LimitPhase): Promise<readonly string[]> {
     const unset: string[] = [];
     const { cpuQuotaUs, memoryBytes, pids } = limits;
     if (!(await this.#setMemory(group, memoryBytes, phase)) && memoryBytes !== undefined)
@@ -88,7 +100,13 @@ export class GroupLimits {
       const file = join(tree.mountpoint, group, name);
       const text = this.#io.read(file);
       if (text === undefined) return false;
-      if (text.trim() !== String(bytes)) await this.#io.write(file, String(bytes));
+      if (text.trim() === String(bytes)) continue;
+      try {
+        await this.#io.write(file, String(bytes));
+      } catch (error) {
+        if (isGone(error)) return false;
+        throw error;
+      }
     }
     return true;
   }
@@ -105,21 +123,42 @@ export class GroupLimits {
     return { minBytes: toBytes(minBytes), lowBytes: toBytes(lowBytes) };
   }
 
-  /** Sets the limit of memory alone, undefined for none. Rejects as {@link set}. */
+  /** Sets the limit of memory alone, undefined for none, as `reclaim`. Rejects as {@link set}. */
   async setMemory(group: string, memoryBytes: bigint | undefined): Promise<void> {
-    await this.#setMemory(group, memoryBytes, 'settle');
+    await this.#setMemory(group, memoryBytes, 'reclaim');
   }
 
-  /** Throws RESIZE_NOT_POSSIBLE for a limit of memory below what a group uses, also a group that somebody else sets limits of. */
-  throwIfBelowUsage(group: string, memoryBytes: bigint): void {
-    const tree = this.#trees.get('memory');
-    if (tree === undefined) return;
-    const inUse = BigInt(this.#io.read(join(tree.mountpoint, group, USAGE[tree.version]))?.trim() ?? 0);
+  /**
+   * Throws RESIZE_NOT_POSSIBLE for a new limit of memory below the working set of a group, also a group that somebody else sets limits
+   * of: file pages can be read again.
+   */
+  throwIfBelowWorkingSet(group: string, memoryBytes: bigint): void {
+    const old = this.memoryLimitOf(group);
+    if (old !== undefined && old <= memoryBytes) return;
+    const { workingSet } = this.#usageOf(group);
+    if (workingSet < memoryBytes) return;
+    throw new PodloopError(
+      'RESIZE_NOT_POSSIBLE',
+      `a limit of ${memoryBytes} bytes is below what ${group} uses (${workingSet}): the kernel would kill`,
+    );
+  }
+
+  #throwIfBelowUsage(group: string, memoryBytes: bigint): void {
+    const { inUse } = this.#usageOf(group);
     if (inUse < memoryBytes) return;
     throw new PodloopError(
       'RESIZE_NOT_POSSIBLE',
       `attempting to set pod memory limit (${memoryBytes}) below current usage (${inUse})`,
     );
+  }
+
+  #usageOf(group: string): { readonly inUse: bigint; readonly workingSet: bigint } {
+    const tree = this.#trees.get('memory');
+    if (tree === undefined) return { inUse: 0n, workingSet: 0n };
+    const read = (file: string): string => this.#io.read(join(tree.mountpoint, group, file))?.trim() ?? '';
+    const inUse = BigInt(read(USAGE[tree.version]));
+    const spare = BigInt(INACTIVE_FILE[tree.version].exec(read('memory.stat'))?.[1] ?? 0);
+    return { inUse, workingSet: inUse > spare ? inUse - spare : 0n };
   }
 
   /** The limit of memory of a group, whoever has set it; undefined for none. */
@@ -130,13 +169,9 @@ export class GroupLimits {
 
   /** What of a group's limit of memory is not in use, file pages that can be read again aside; undefined without a limit. */
   memoryRoomOf(group: string): Supply | undefined {
-    const tree = this.#trees.get('memory');
     const capacity = this.memoryLimitOf(group);
-    const stat = tree && this.#io.read(join(tree.mountpoint, group, 'memory.stat'));
-    if (tree === undefined || capacity === undefined || stat === undefined) return undefined;
-    const inUse = BigInt(this.#io.read(join(tree.mountpoint, group, USAGE[tree.version]))?.trim() ?? 0);
-    const spare = BigInt(INACTIVE_FILE[tree.version].exec(stat)?.[1] ?? 0);
-    const workingSet = inUse > spare ? inUse - spare : 0n;
+    if (capacity === undefined) return undefined;
+    const { workingSet } = this.#usageOf(group);
     return { capacity, available: workingSet < capacity ? capacity - workingSet : 0n };
   }
 
@@ -156,7 +191,10 @@ export class GroupLimits {
     if (text === undefined) return false;
     const old = readLimit(text);
     if (old === wanted || (phase === 'grow' && !isMore(wanted, old))) return true;
-    if (wanted !== undefined && !isMore(wanted, old)) this.throwIfBelowUsage(group, wanted);
+    if (wanted !== undefined && !isMore(wanted, old)) {
+      if (phase === 'reclaim') this.throwIfBelowWorkingSet(group, wanted);
+      else this.#throwIfBelowUsage(group, wanted);
+    }
     try {
       await this.#io.write(file, wanted === undefined ? NONE[tree.version] : String(wanted));
     } catch (error) {
@@ -232,6 +270,10 @@ export class GroupLimits {
       }
     }
   }
+}
+
+function isGone(error: unknown): boolean {
+  return ['ENOENT', 'ENODEV'].includes(systemCodeOf(error));
 }
 
 function readLimit(text: string | undefined): bigint | undefined {
