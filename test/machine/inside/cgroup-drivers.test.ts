@@ -21,6 +21,7 @@ import { shellOutput } from './node-shell.js';
 
 const TREE = '/sys/fs/cgroup';
 const MIB = 1024 * 1024;
+const MAX_PIDS = 200;
 const SOURCE = RELEASE === '1.7' ? 'Status' : 'RuntimeConfig';
 /** What every level above a container has to give to the groups in it. */
 const CONTROLLERS = ['cpu', 'cpuset', 'io', 'memory', 'pids', 'hugetlb'];
@@ -48,7 +49,10 @@ describe.each(['cgroupfs', 'systemd'] as const)('containerd with the cgroup driv
 
   const start = async (agent: Partial<AgentOptions> = {}): Promise<void> => {
     logger = new LogRecorder();
-    node = await AgentNode.start({ folder, endpoint: containerd.endpoint, logger, agent });
+    node = await AgentNode.start({
+      ...{ folder, endpoint: containerd.endpoint, logger },
+      agent: { podPidsLimit: MAX_PIDS, ...agent },
+    });
   };
   const stop = async (): Promise<void> => {
     await node?.stop();
@@ -116,10 +120,17 @@ describe.each(['cgroupfs', 'systemd'] as const)('containerd with the cgroup driv
     expect(await read(group, 'cpu.max')).toBe('50000 100000');
   });
 
-  it.runIf(driver === 'cgroupfs')('limits the pod as a whole', async () => {
-    const pod = dirname(await groupOf('first'));
+  it('limits the pod as a whole, and weighs it', async () => {
+    const pod = dirname((await groupOf('first')).replace(/\/container$/, ''));
     expect(await read(pod, 'memory.max')).toBe(String(64 * MIB));
     expect(await read(pod, 'cpu.max')).toBe('50000 100000');
+    expect(await read(pod, 'pids.max')).toBe(String(MAX_PIDS));
+    // A tenth of a core.
+    expect(await read(pod, 'cpu.weight')).toBe('4');
+    await until(
+      async () => read(dirname(pod), 'cpu.weight'),
+      (weight) => weight === '4',
+    );
   });
 
   it('stays that of the pods under the next agent, which reads the record', async () => {
@@ -174,6 +185,15 @@ describe.each(['cgroupfs', 'systemd'] as const)('containerd with the cgroup driv
     await until(
       async () => read(dirname(dirname(pod)), 'memory.low'),
       (found) => found === '0',
+    );
+  });
+
+  it.runIf(driver === 'systemd')('leaves nothing of a pod in systemd', async () => {
+    await rm(join(folder, 'manifests/third.yaml'));
+    const settings = '/run/systemd/system.control/*podthird*';
+    await until(
+      async () => shellOutput(`ls -d ${settings} 2>/dev/null`),
+      (text) => text === '',
     );
   });
 

@@ -2,6 +2,7 @@ import { type SandboxStatus } from '#watch';
 import { GroupLimits } from '../../../src/node/resources/cgroups/group-limits.js';
 import { MemoryProtection } from '../../../src/node/resources/cgroups/memory-protection.js';
 import { GroupTrees } from '../../../src/node/resources/cgroups/group-trees.js';
+import { SliceLimits } from '../../../src/node/resources/cgroups/slice-limits.js';
 import { PodCgroups, type PodCgroupsOptions } from '../../../src/node/resources/cgroups/pod-cgroups.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type CgroupDriver, toCgroupNames } from '../../../src/node/runtime/config/pod-cgroup-names.js';
@@ -39,6 +40,7 @@ async function makePodCgroups(
   const bench = {
     ...{ allTogether: [] as string[], slices: [] as string[] },
     ...{ driver: 'cgroupfs' as CgroupDriver, conflict: undefined as string | undefined },
+    ...{ podSlices: [] as string[], sliceError: undefined as Error | undefined },
     ...{ stopped: [] as string[], wanted: new Set<string>() },
   };
   const open = (more: Partial<PodCgroupsOptions> = {}): PodCgroups =>
@@ -59,6 +61,15 @@ async function makePodCgroups(
       },
       trees: new GroupTrees(trees.mountinfo, trees),
       limits: new GroupLimits(trees.mountinfo, trees),
+      slices: new SliceLimits({
+        limits: new GroupLimits(trees.mountinfo, trees),
+        trees: new GroupTrees(trees.mountinfo, trees),
+        setSlice: (slice, properties) => {
+          if (bench.sliceError !== undefined) return Promise.reject(bench.sliceError);
+          bench.podSlices.push([slice, ...properties].join(' '));
+          return Promise.resolve();
+        },
+      }),
       allocatable: {
         limitPods: (path, above) => {
           bench.allTogether.push([...above, path].join(' '));

@@ -17,6 +17,7 @@ import { GroupTrees } from './group-trees.js';
 import { MemoryProtection } from './memory-protection.js';
 import { PodCgroups } from './pod-cgroups.js';
 import { setSlice } from './set-slice.js';
+import { SliceLimits } from './slice-limits.js';
 import { stopSlice } from './stop-slice.js';
 
 /** What {@link buildPodCgroups} needs. */
@@ -80,6 +81,7 @@ export function buildPodCgroups(given: PodCgroupsGiven): {
   });
   const cgroups = new PodCgroups({
     ...{ ownUids, stopSlice, logger, trees, limits, allocatable, protection, reserve },
+    slices: new SliceLimits({ limits, trees, setSlice }),
     enabled: options.cgroupsPerQos,
     ownRoot: ownCgroupRoot(instanceId),
     root: options.cgroupRoot === '' ? undefined : toCgroupNames(options.cgroupRoot),

@@ -8,7 +8,8 @@ import {
   QOS_GROUPS,
   toCgroupPath,
 } from '../../runtime/config/pod-cgroup-names.js';
-import { type GroupTrees } from './group-trees.js';
+import { type GroupTrees, toWeight } from './group-trees.js';
+import { type SliceLimits } from './slice-limits.js';
 
 /** An existing group of a pod. */
 export interface PodGroup {
@@ -27,6 +28,7 @@ export interface GroupLayoutOptions {
   readonly trees: GroupTrees;
   /** Makes systemd forget an empty slice. */
   readonly stopSlice: (slice: string, signal: AbortSignal) => Promise<void>;
+  readonly slices: Pick<SliceLimits, 'weigh' | 'forget'>;
 }
 
 /** What a kubelet gives to pods without requests. */
@@ -86,15 +88,21 @@ export class GroupLayout {
       if ((await trees.children(path)).length > 0) return false;
       await this.#stopSlice(path, signal);
     }
-    return await trees.remove(path);
+    if (!(await trees.remove(path))) return false;
+    if (driver === 'systemd') await this.#options.slices.forget(path, signal);
+    return true;
   }
 
   /** Burstable pods together get the sum of their requests; pods without requests get the rest. */
-  async balance(): Promise<void> {
-    const { trees } = this.#options;
-    const [burstable = '', bestEffort = ''] = this.#classes().map((names) => toCgroupPath(names, 'cgroupfs'));
+  async balance(signal: AbortSignal): Promise<void> {
+    const { trees, slices } = this.#options;
+    const [burstable, bestEffort] = this.#pathsOfClasses('cgroupfs');
     if (trees.has(burstable)) await trees.weighBySum(burstable);
     if (trees.has(bestEffort)) await trees.weigh(bestEffort, LEAST_SHARES);
+    const [ofBurstable, ofBestEffort] = this.#pathsOfClasses('systemd');
+    if (trees.has(ofBurstable))
+      await slices.weigh(ofBurstable, await trees.summedWeight(ofBurstable), signal);
+    if (trees.has(ofBestEffort)) await slices.weigh(ofBestEffort, toWeight(Number(LEAST_SHARES)), signal);
   }
 
   /** Removes the empty groups above the pods, up to the top; stops when `isNeeded`. */
@@ -111,6 +119,11 @@ export class GroupLayout {
         if (driver === 'cgroupfs' || isEmpty) await trees.removeEmpty(path);
       }
     }
+  }
+
+  #pathsOfClasses(driver: CgroupDriver): readonly [burstable: string, bestEffort: string] {
+    const [burstable = '', bestEffort = ''] = this.#classes().map((names) => toCgroupPath(names, driver));
+    return [burstable, bestEffort];
   }
 
   #classes(): readonly CgroupNames[] {

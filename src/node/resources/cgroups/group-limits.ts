@@ -143,7 +143,10 @@ export class GroupLimits {
     );
   }
 
-  #throwIfBelowUsage(group: string, memoryBytes: bigint): void {
+  /** As {@link throwIfBelowWorkingSet}, in a kubelet's words and for all that is in use: for pods. */
+  throwIfBelowUsage(group: string, memoryBytes: bigint): void {
+    const old = this.memoryLimitOf(group);
+    if (old !== undefined && old <= memoryBytes) return;
     const { inUse } = this.#usageOf(group);
     if (inUse < memoryBytes) return;
     throw new PodloopError(
@@ -165,6 +168,22 @@ export class GroupLimits {
   memoryLimitOf(group: string): bigint | undefined {
     const tree = this.#trees.get('memory');
     return tree && readLimit(this.#io.read(join(tree.mountpoint, group, MEMORY[tree.version])));
+  }
+
+  /** What a group is limited to, whoever did it; undefined if it is not there. */
+  limitsOf(group: string): Limits | undefined {
+    const [cpu, memory, pids] = CONTROLLERS.map((name) => this.#trees.get(name));
+    const read = (tree: Hierarchy | undefined, file: string): string | undefined =>
+      tree && this.#io.read(join(tree.mountpoint, group, file));
+    if ([cpu, memory, pids].every((tree) => read(tree, 'cgroup.procs') === undefined)) return undefined;
+    const [quota, period = '100000'] =
+      cpu?.version === 1
+        ? [read(cpu, QUOTA_V1), read(cpu, PERIOD_V1)?.trim()]
+        : toWords(read(cpu, 'cpu.max'));
+    return {
+      ...{ cpuQuotaUs: readLimit(quota), cpuPeriodUs: BigInt(period) },
+      ...{ memoryBytes: this.memoryLimitOf(group), pids: readLimit(read(pids, 'pids.max')) },
+    };
   }
 
   /** What of a group's limit of memory is not in use, file pages that can be read again aside; undefined without a limit. */
@@ -193,7 +212,7 @@ export class GroupLimits {
     if (old === wanted || (phase === 'grow' && !isMore(wanted, old))) return true;
     if (wanted !== undefined && !isMore(wanted, old)) {
       if (phase === 'reclaim') this.throwIfBelowWorkingSet(group, wanted);
-      else this.#throwIfBelowUsage(group, wanted);
+      else this.throwIfBelowUsage(group, wanted);
     }
     try {
       await this.#io.write(file, wanted === undefined ? NONE[tree.version] : String(wanted));

@@ -90,10 +90,30 @@ export class GroupTrees {
     await this.#write(this.#cpu, path, text);
   }
 
+  /** A group's share of the CPU, in cgroup v2's unit; undefined if it is not there. */
+  weightOf(path: string): number | undefined {
+    const cpu = this.#cpu;
+    const text = cpu && this.#io.read(join(cpu.mountpoint, path, FILE[cpu.version]));
+    return text === undefined ? undefined : this.#toWeight(Number(text));
+  }
+
+  /** The sum of the shares of a group's children, in cgroup v2's unit. */
+  async summedWeight(path: string): Promise<number> {
+    return this.#toWeight(this.#cpu === undefined ? 0 : await this.#sumOfChildren(this.#cpu, path));
+  }
+
   /** Sets a group's share to the sum of its children's. */
   async weighBySum(path: string): Promise<void> {
     const cpu = this.#cpu;
-    if (cpu === undefined) return;
+    if (cpu !== undefined) await this.#write(cpu, path, String(await this.#sumOfChildren(cpu, path)));
+  }
+
+  #toWeight(amount: number): number {
+    return this.#cpu?.version === 1 ? toWeight(amount) : Math.max(WEIGHT.least, amount);
+  }
+
+  /** In the unit of the tree, as far as a group can have it. */
+  async #sumOfChildren(cpu: Hierarchy, path: string): Promise<number> {
     const folder = join(cpu.mountpoint, path);
     let sum = 0;
     const slices = new SliceYielder({ itemsPerSlice: GROUPS_PER_SLICE });
@@ -102,7 +122,7 @@ export class GroupTrees {
       if (slices.isFull()) await slices.nextSlice();
     }
     const { least, most } = cpu.version === 1 ? SHARES : WEIGHT;
-    await this.#write(cpu, path, String(Math.min(most, Math.max(least, sum))));
+    return Math.min(most, Math.max(least, sum));
   }
 
   /** The names of a group's children, in the tree in which groups are searched. */

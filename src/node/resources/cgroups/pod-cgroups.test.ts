@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { toCgroupNames } from '../../runtime/config/pod-cgroup-names.js';
 import { ANNOTATIONS } from '#watch';
 import { aSpecContainer, aSpecPod } from '#support/builders/node-pods.js';
+import { GroupTrees } from './group-trees.js';
 import { PodloopError } from '#base/errors/errors.js';
 import {
   NEVER,
@@ -213,6 +214,56 @@ describe('the cgroups of pods', () => {
       ...['podloop-ab-kubepods.slice', 'podloop-ab.slice', 'podloop.slice'],
     ]);
     expect(await bench.trees.groups('memory')).toEqual([]);
+  });
+
+  it('that are slices get their limits through systemd, before they are there, and are forgotten with their pods', async () => {
+    const bench = await makeHarness('v2', { podPidsLimit: 100 });
+    bench.driver = 'systemd';
+    const limited = (memory: string) =>
+      aSpecPod(
+        { containers: [aSpecContainer({ resources: { limits: { cpu: '1', memory } } })] },
+        { uid: 'p1' },
+      );
+    const parent = await bench.prepare(limited('1Mi'));
+    const slice = 'podloop-ab-kubepods-burstable-podp1.slice';
+    const words = `${slice} CPUWeight=39 CPUQuota=100% CPUQuotaPeriodSec=100000us`;
+    expect(bench.podSlices).toEqual([`${words} MemoryMax=${2 ** 20} TasksMax=100`]);
+    const sandbox = sandboxWith({ [ANNOTATIONS.cgroupParent]: parent });
+    expect(await bench.cgroups.findParent(limited('1Mi'), sandbox, NEVER)).toBe(parent);
+    await bench.cgroups.grow(limited('2Mi'), sandbox);
+    await bench.cgroups.settle(limited('2Mi'), sandbox);
+    await bench.cgroups.settle(limited('2Mi'), sandbox);
+    expect(bench.podSlices.slice(1)).toEqual([`${words} MemoryMax=${2 ** 21} TasksMax=100`]);
+    bench.wanted.delete('p1');
+    await bench.cleanUp();
+    expect(bench.podSlices.at(-1)).toBe(slice);
+  });
+
+  it('that are slices of a class of service weigh as much as its pods do', async () => {
+    const bench = await makeHarness('v2');
+    bench.driver = 'systemd';
+    const [one, other] = [podThatAsksFor('p1', '2'), podThatAsksFor('p2')];
+    for (const pod of [one, other]) {
+      const parent = await bench.prepare(pod);
+      await bench.cleanUp();
+      // As systemd does for the runtime.
+      await new GroupTrees(bench.trees.mountinfo, bench.trees).make(parent);
+      await bench.trees.set('unified', parent, 'cpu.weight', pod === one ? '79' : '1');
+    }
+    await bench.cleanUp();
+    await bench.cleanUp();
+    expect(bench.podSlices.filter((words) => !words.includes('-pod'))).toEqual([
+      ...['podloop-ab-kubepods-burstable.slice CPUWeight=79'],
+      ...['podloop-ab-kubepods-besteffort.slice CPUWeight=1'],
+    ]);
+  });
+
+  it('that are slices are used without limits where systemd sets none, which is logged once', async () => {
+    const bench = await makeHarness('v2');
+    bench.driver = 'systemd';
+    bench.sliceError = new Error('Access denied');
+    for (const uid of ['p1', 'p2']) await bench.prepare(podThatAsksFor(uid, '2'));
+    expect(bench.logger.complaints.map(({ message }) => message)).toEqual(['Limits of pods are not set']);
   });
 
   it('are left to the runtime where the machine does not allow them, which is logged once', async () => {

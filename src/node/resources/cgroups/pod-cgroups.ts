@@ -42,6 +42,7 @@ import { CgroupProblems } from './cgroup-problems.js';
 import { GroupLayout, type PodGroup } from './group-layout.js';
 import { type GroupLimits, type LimitPhase } from './group-limits.js';
 import { type GroupTrees } from './group-trees.js';
+import { type SliceLimits } from './slice-limits.js';
 import { type ClassReserve } from './class-reserve.js';
 import { type MemoryProtection } from './memory-protection.js';
 
@@ -56,6 +57,8 @@ export interface PodCgroupsOptions {
   readonly driver: Pick<CgroupDriverWatch, 'driver' | 'source' | 'conflict' | 'throwIfInConflict' | 'learn'>;
   readonly trees: GroupTrees;
   readonly limits: Pick<GroupLimits, 'set' | 'memoryRoomOf'>;
+  /** The same of groups that are slices. */
+  readonly slices: Pick<SliceLimits, 'set' | 'weigh' | 'forget'>;
   /** The limits of all pods together. */
   readonly allocatable: Pick<AllocatableLimits, 'limitPods' | 'forget'>;
   /** The memory that the kernel keeps for pods. */
@@ -153,15 +156,18 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     else if (this.#layouts.some((layout) => layout.holds(parent, 'systemd'))) {
       this.#unchecked.add(parent);
       this.#take(pod, parent);
+      await this.#limitSlice(pod, parent, 'grow');
     }
     return parent;
   }
 
   async grow(pod: NodePod, sandbox: SandboxStatus): Promise<void> {
-    const path = this.#ownPathOf(pod, sandbox);
+    const slice = this.#ownSliceOf(pod, sandbox);
+    const path = slice ?? this.#ownPathOf(pod, sandbox);
     if (path === undefined || this.#settled.get(keyOf(pod.metadata.uid)) === this.#describe(pod, path))
       return;
-    await this.#use(pod, path, 'cgroupfs', 'grow');
+    if (slice !== undefined) await this.#limitSlice(pod, slice, 'grow');
+    else await this.#use(pod, path, 'cgroupfs', 'grow');
   }
 
   async settle(pod: NodePod, sandbox: SandboxStatus): Promise<void> {
@@ -180,13 +186,13 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     await this.#limitAll();
   }
 
-  /** Only systemd may write to a slice; the memory that is kept for it is set through systemd. */
+  /** Only systemd may write to a slice. */
   async #settleSlice(pod: NodePod, sandbox: SandboxStatus): Promise<void> {
-    const path = this.#findRecordedParent(pod, sandbox) ?? '';
+    const path = this.#ownSliceOf(pod, sandbox);
     const key = keyOf(pod.metadata.uid);
-    if (!this.#layouts.some((layout) => layout.holds(path, 'systemd'))) return;
-    if (this.#settled.get(key) === this.#describe(pod, path)) return;
+    if (path === undefined || this.#settled.get(key) === this.#describe(pod, path)) return;
     this.#take(pod, path);
+    await this.#limitSlice(pod, path, 'settle', true);
     this.#settled.set(key, this.#describe(pod, path));
     await this.#limitAll();
   }
@@ -205,6 +211,23 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     const taken = { path, qos: computePodQos(spec), requestBytes };
     this.#options.protection.note(keyOf(metadata.uid), taken);
     this.#options.reserve.note(keyOf(metadata.uid), taken);
+  }
+
+  #ownSliceOf(pod: NodePod, sandbox: SandboxStatus): string | undefined {
+    const path = this.#findRecordedParent(pod, sandbox);
+    const isOurs = this.#layouts.some((layout) => path !== undefined && layout.holds(path, 'systemd'));
+    return isOurs ? path : undefined;
+  }
+
+  /** Rejects only with a PodloopError, and only where that is wanted. */
+  async #limitSlice(pod: NodePod, path: string, phase: LimitPhase, mayReject = false): Promise<void> {
+    const { signal } = new AbortController();
+    try {
+      await this.#options.slices.set(path, computePodShares(pod), this.#limitsOf(pod), phase, signal);
+    } catch (error) {
+      if (mayReject && error instanceof PodloopError) throw error;
+      this.#logProblem('Limits of pods are not set', error);
+    }
   }
 
   /** Undefined where the agent may not write to groups. */
@@ -257,7 +280,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     });
     for (const key of this.#own.keys()) if (!left.has(key) && !wanted.has(key)) this.#own.delete(key);
     await this.#checkSlices();
-    await this.#balance();
+    await this.#balance(signal);
     await this.#limitAll(signal);
     await this.#removeRoots(signal);
     return [...left].some((key) => !wanted.has(key)) ? 'more' : undefined;
@@ -296,6 +319,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     if (driver === 'systemd') {
       this.#unchecked.add(path);
       await this.#limitAll();
+      await this.#limitSlice(pod, path, phase);
       return;
     }
     try {
@@ -324,7 +348,11 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     this.#problems.keepSlices((slice) => this.#options.trees.has(slice));
     for (const path of this.#unchecked) {
       const missing = await this.#options.trees.enable(path);
-      if (missing !== undefined) this.#problems.setMissing(missing, path);
+      if (missing !== undefined) {
+        this.#problems.setMissing(missing, path);
+        // The runtime has made it by now.
+        this.#isBalanced = false;
+      }
       // If a slice is missing, the sandbox was not created yet, or is gone by now.
       if (missing !== undefined || ![...this.#paths.values()].includes(path)) this.#unchecked.delete(path);
     }
@@ -360,6 +388,7 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
       // Somebody else removed its group, or it was never created.
       const gone = { uid: key, path, driver: 'cgroupfs', layout: layout! } as const;
       if (left.has(key) || trees.has(path) || !mayRemove(gone)) continue;
+      if (path.endsWith('.slice')) await this.#options.slices.forget(path, signal);
       this.#paths.delete(key);
       await this.#forget(key, signal);
     }
@@ -376,11 +405,11 @@ export class PodCgroups implements PodCgroupParents, PodLimits, PodCleaner {
     return this.#own.get(keyOf(uid)) ?? (driver === 'systemd' ? uid.replaceAll('_', '-') : uid);
   }
 
-  async #balance(): Promise<void> {
+  async #balance(signal: AbortSignal): Promise<void> {
     if (this.#isBalanced) return;
     this.#isBalanced = true;
     try {
-      for (const layout of this.#layouts) await layout.balance();
+      for (const layout of this.#layouts) await layout.balance(signal);
     } catch (error) {
       this.#logProblem('Cgroups of pods are not weighed', error);
     }
