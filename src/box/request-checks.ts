@@ -15,6 +15,7 @@ import {
   type PodSandboxConfig,
 } from '#watch/messages';
 import { invalidArgument, unimplemented } from './rpc-error.js';
+import { findProfilePath } from './isolation/seccomp/seccomp-profile.js';
 import { checkContainerValues, checkSandboxValues } from './value-checks.js';
 
 type SharedContext = Pick<
@@ -29,17 +30,22 @@ const SELINUX = '/sys/fs/selinux/enforce';
 export function checkAnySandbox(config: PodSandboxConfig): void {
   checkSandboxValues(config);
   const { securityContext } = config.linux ?? {};
-  if (securityContext !== undefined) checkProfiles(securityContext);
+  if (securityContext !== undefined)
+    checkProfiles(securityContext, 'for a sandbox: they are for its containers');
   if (config.logDirectory !== '' && !config.logDirectory.startsWith('/')) {
     throw invalidArgument(`log_directory "${config.logDirectory}" is not absolute`);
   }
 }
 
-/** Throws when a container cannot be. */
-export function checkAnyContainer(config: ContainerConfig): void {
+/**
+ * Throws when a container cannot be.
+ *
+ * @param unfiltered why there are no seccomp profiles of one's own; undefined where there are.
+ */
+export function checkAnyContainer(config: ContainerConfig, unfiltered: string | undefined): void {
   checkContainerValues(config);
   refuse(config.CDIDevices.length > 0, 'CDI devices');
-  if (config.linux?.securityContext !== undefined) checkProfiles(config.linux.securityContext);
+  if (config.linux?.securityContext !== undefined) checkProfiles(config.linux.securityContext, unfiltered);
   checkWords(config);
 }
 
@@ -49,14 +55,12 @@ export function refuse(asked: boolean, what: string): void {
 }
 
 /** Of what is privileged other runtimes pass over the seccomp profile, and agents count on it. */
-function checkProfiles(context: SharedContext): void {
-  // oxlint-disable-next-line typescript/no-deprecated -- some agents send a profile in this field alone
-  const { seccomp, apparmor, selinuxOptions, namespaceOptions, seccompProfilePath, apparmorProfile } =
-    context;
+function checkProfiles(context: SharedContext, unfiltered: string | undefined): void {
+  const { apparmor, selinuxOptions, namespaceOptions, apparmorProfile } = context;
   const { Localhost } = SecurityProfile_ProfileType;
   const local = (path: string | undefined) => path?.startsWith('localhost/') === true;
-  const hasSeccomp = seccomp?.profileType === Localhost || local(seccompProfilePath);
-  refuse(hasSeccomp && !context.privileged, 'seccomp profiles of one’s own');
+  if (unfiltered !== undefined)
+    refuse(findProfilePath(context) !== undefined, `seccomp profiles of one’s own ${unfiltered}`);
   refuse(apparmor?.profileType === Localhost || local(apparmorProfile), 'AppArmor profiles of one’s own');
   const hasLabels = selinuxOptions !== undefined && Object.values(selinuxOptions).join('') !== '';
   // Where the kernel heeds none they are no promise, and other runtimes pass over them.

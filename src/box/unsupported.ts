@@ -34,7 +34,7 @@ export function checkPlainContainer(config: ContainerConfig): void {
   refuse(config.mounts.length > 0, 'mounts without isolation: containers see the host’s own files');
   refuse(config.devices.length > 0, 'devices without isolation: containers see the host’s own /dev');
   if (config.linux?.securityContext !== undefined) checkContainerContext(config.linux.securityContext);
-  checkAnyContainer(config);
+  checkAnyContainer(config, 'without isolation');
 }
 
 function checkContainerContext(context: LinuxContainerSecurityContext): void {

@@ -26,11 +26,6 @@ const KNOWN_REASONS: readonly KnownReason[] = [
     spec: /UserNamespaces/,
     reason: 'user namespaces are not supported and are refused with a sentence',
   },
-  {
-    spec: /seccomp localhost profile|seccomp profile that blocks setting hostname with SYS_ADMIN/,
-    reason:
-      'seccomp profiles of one’s own are refused with a sentence: there is no tool beside the shell that loads one',
-  },
   { spec: /seccomp default/, reason: 'the runtime’s default seccomp profile is none' },
 ];
 

@@ -64,7 +64,8 @@ export class HostIsolation implements Isolation {
     checkPlainSandbox(config);
   }
 
-  checkContainer(config: ContainerConfig): void {
+  // oxlint-disable-next-line typescript/require-await -- it rejects where the other one throws
+  async checkContainer(config: ContainerConfig): Promise<void> {
     checkPlainContainer(config);
   }
 

@@ -60,9 +60,10 @@ export interface Isolation {
   readonly hasRoots: boolean;
   /** Whether such a sandbox gets a network of its own. */
   ownsNetwork(config: PodSandboxConfig): boolean;
-  /** Throw when something is asked for that cannot be. */
+  /** Throws when something is asked for that cannot be. */
   checkSandbox(config: PodSandboxConfig): void;
-  checkContainer(config: ContainerConfig): void;
+  /** Rejects when something is asked for that cannot be. */
+  checkContainer(config: ContainerConfig): Promise<void>;
   /** As whom a container is to run; throws when that cannot be. */
   resolveUser(config: ContainerConfig, imageUser: string, root: ContainerRoot): Promise<ContainerUser>;
   /** Makes what a sandbox needs beside its record. Undefined where it has no process of its own. Leaves nothing when it rejects. */

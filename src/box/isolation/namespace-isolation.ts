@@ -25,6 +25,7 @@ import { type SandboxShm } from './mounts/sandbox-shm.js';
 import { type ToolKit } from './script/tool-kit.js';
 import { invalidArgument, refused } from '../rpc-error.js';
 import { computeCapabilities } from './script/capabilities.js';
+import { findProfilePath, readSeccompFilter } from './seccomp/seccomp-profile.js';
 import { checkDevice } from './mounts/devices.js';
 import { checkMount } from './mounts/container-volumes.js';
 
@@ -70,7 +71,8 @@ export class NamespaceIsolation implements Isolation {
         : '';
     return (
       `pods have ${network}IPC and host name of their own, containers processes and files; root is the host’s root ` +
-      'with fewer capabilities, there are no seccomp, AppArmor or SELinux profiles and no user namespaces' +
+      'with fewer capabilities, there are no AppArmor or SELinux profiles, no seccomp profile but one’s own, and no ' +
+      'user namespaces' +
       keys +
       swaps
     );
@@ -86,8 +88,12 @@ export class NamespaceIsolation implements Isolation {
     checkIsolatedSandbox(this.#effective(config));
   }
 
-  checkContainer(config: ContainerConfig): void {
-    checkIsolatedContainer(config, this.#options.capabilities);
+  async checkContainer(config: ContainerConfig): Promise<void> {
+    const { capabilities, keyring, tools } = this.#options;
+    const canFilter = keyring?.refuses === true && tools.starter !== undefined;
+    checkIsolatedContainer(config, capabilities, canFilter);
+    const profile = findProfilePath(config.linux?.securityContext);
+    if (profile !== undefined) await readSeccompFilter(profile);
   }
 
   endsWithMain(config: ContainerConfig): boolean {
@@ -180,9 +186,14 @@ const IPC = /^(kernel\.(shm\w*|msg\w*|sem)|fs\.mqueue\.\w+)$/;
  * Throws when a container is asked to be what namespaces cannot make it.
  *
  * @param available the capabilities that can be given.
+ * @param canFilter whether there is what loads a filter of system calls.
  */
-function checkIsolatedContainer(config: ContainerConfig, available: readonly string[]): void {
-  checkAnyContainer(config);
+function checkIsolatedContainer(
+  config: ContainerConfig,
+  available: readonly string[],
+  canFilter: boolean,
+): void {
+  checkAnyContainer(config, canFilter ? undefined : 'without perl, on x86-64 or ARM64');
   const { securityContext } = config.linux ?? {};
   refuse(config.command[0]?.includes('=') === true, 'a command with "=" in its path');
   for (const mount of config.mounts) checkMount(mount);

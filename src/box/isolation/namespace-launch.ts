@@ -24,6 +24,7 @@ import { containerPidScope, type SandboxNamespaces } from './namespace-options.j
 import { checkApiFolders, placeSandboxFiles } from './mounts/place-sandbox-files.js';
 import { placeVolumes } from './mounts/place-volumes.js';
 import { renderPrivilegeSteps } from './script/privilege-steps.js';
+import { findProfilePath, readSeccompFilter } from './seccomp/seccomp-profile.js';
 import { findProtectedPaths } from './mounts/protected-paths.js';
 import { refusesKeyrings, type SessionKeyring } from './session-keyring.js';
 import { renderSetup } from './script/setup-script.js';
@@ -96,9 +97,20 @@ export async function renderNamespaceLaunch(
   });
   const capabilities = computeCapabilities(context?.capabilities, privileged, options.capabilities);
   const noNewPrivs = context?.noNewPrivs === true;
-  const privilegeSteps = renderPrivilegeSteps({ user: record.user, capabilities, noNewPrivs }, tools);
+  const profile = findProfilePath(context);
+  const filter = profile === undefined ? undefined : await readSeccompFilter(profile);
+  const { ambient } = capabilities;
+  const dropsSysAdmin = filter !== undefined && !noNewPrivs && !ambient.includes('sys_admin');
+  const carried = dropsSysAdmin ? { ...capabilities, ambient: [...ambient, 'sys_admin'] } : capabilities;
+  const privilegeSteps = renderPrivilegeSteps(
+    { user: record.user, capabilities: carried, noNewPrivs },
+    tools,
+  );
   const { argv, environment } = request.command;
-  const common = { tools, joinFiles, ownCgroups, privilegeSteps, environment, workingDir };
+  const common = {
+    ...{ tools, joinFiles, ownCgroups, privilegeSteps, environment, workingDir },
+    filter: filter && { ...filter, dropsSysAdmin },
+  };
   const prefix = keyring?.words(refusesKeyrings(context)) ?? [];
   const setup = renderSetup({
     ...common,

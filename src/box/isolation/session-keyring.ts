@@ -17,6 +17,7 @@ import {
 import { findProgram } from '#base/proc/find-program.js';
 import { TOOL_PATH } from '../process/find-tools.js';
 import { type Logger } from '#base/log/logger.js';
+import { ANSWER, AT, encodeFilter, type FilterStep, STEP } from './seccomp/seccomp-filter.js';
 
 /** How programs get a session keyring of their own on this machine. */
 export interface SessionKeyring {
@@ -158,33 +159,18 @@ class KeyctlKeyring implements SessionKeyring {
   }
 }
 
-const LOAD_WORD = 0x20;
-const JUMP_IF_EQUAL = 0x15;
-const RETURN = 0x06;
-const ALLOW = 0x7fff_0000;
-/** With EPERM, as other runtimes do it. */
-const REFUSE = 0x0005_0001;
-const AT_NUMBER = 0;
-const AT_ARCHITECTURE = 4;
-
 /** A program of struct sock_filter, see seccomp(2): everything is allowed but these calls. */
 export function renderFilter({ refused }: Pick<CallNumbers, 'refused'>): Buffer {
-  const blocks = refused.map(([audit, calls]) => [
-    [LOAD_WORD, 0, 0, AT_ARCHITECTURE],
+  const allow: FilterStep = [STEP.RETURN, 0, 0, ANSWER.ALLOW];
+  const blocks = refused.map(([audit, calls]): FilterStep[] => [
+    [STEP.LOAD, 0, 0, AT.ARCHITECTURE],
     // To the next way of calling, past the calls of this one.
-    [JUMP_IF_EQUAL, 0, calls.length + 3, audit],
-    [LOAD_WORD, 0, 0, AT_NUMBER],
-    ...calls.map((call, at) => [JUMP_IF_EQUAL, calls.length - at, 0, call]),
-    [RETURN, 0, 0, ALLOW],
-    [RETURN, 0, 0, REFUSE],
+    [STEP.IF_EQUAL, 0, calls.length + 3, audit],
+    [STEP.LOAD, 0, 0, AT.NUMBER],
+    ...calls.map((call, at): FilterStep => [STEP.IF_EQUAL, calls.length - at, 0, call]),
+    allow,
+    // With EPERM, as other runtimes do it.
+    [STEP.RETURN, 0, 0, ANSWER.ERRNO + 1],
   ]);
-  const filter = [...blocks.flat(), [RETURN, 0, 0, ALLOW]];
-  const bytes = Buffer.alloc(8 * filter.length);
-  filter.forEach(([code = 0, ifTrue = 0, ifFalse = 0, value = 0], at) => {
-    bytes.writeUInt16LE(code, 8 * at);
-    bytes.writeUInt8(ifTrue, 8 * at + 2);
-    bytes.writeUInt8(ifFalse, 8 * at + 3);
-    bytes.writeUInt32LE(value, 8 * at + 4);
-  });
-  return bytes;
+  return encodeFilter([...blocks.flat(), allow]);
 }

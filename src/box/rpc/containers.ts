@@ -80,7 +80,7 @@ export async function createContainer(
   const { id: imageId } = images.get(requireImage(config.image));
   const image = images.configOf(imageId);
   if (computeArgv(config, image).length === 0) throw refused('no command specified');
-  isolation.checkContainer(config);
+  await isolation.checkContainer(config);
   if (imageId !== HOST.id && !isolation.hasRoots) {
     throw unimplemented(`images other than ${HOST_IMAGE} need namespaces: ${isolation.notice}`);
   }

@@ -17,7 +17,7 @@ export function withTerminalVariables(argv: readonly string[], tty: boolean): st
 /** What {@link renderEnter} puts together. */
 export interface EnterRequest extends Pick<
   SetupRequest,
-  'tools' | 'joinFiles' | 'privilegeSteps' | 'environment' | 'workingDir' | 'ownCgroups'
+  'tools' | 'joinFiles' | 'privilegeSteps' | 'environment' | 'workingDir' | 'ownCgroups' | 'filter'
 > {
   /** See LaunchScriptRequest. */
   readonly prefix: readonly string[];

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { carryToStarter, renderStarter } from './program-starter.js';
+import { readSeccompFilter } from '../seccomp/seccomp-profile.js';
+import { carryToStarter, type ProgramFilter, renderStarter } from './program-starter.js';
 
 const script = renderStarter(process.arch);
 const hasPerl = script !== undefined && spawnSync('perl', ['-e', '1']).status === 0;
@@ -17,9 +18,15 @@ describe.skipIf(!hasPerl)('the starter of programs (needs perl)', () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   /** Starts a program through a shell, as the scripts of containers do. */
-  function start(command: string, environment: Buffer[] = [], place = '/', before = '') {
+  function start(
+    command: string,
+    environment: Buffer[] = [],
+    place = '/',
+    before = '',
+    filter?: ProgramFilter,
+  ) {
     const starter = ['perl', join(folder, 'start.pl')];
-    const { exports, words } = carryToStarter(environment, starter, place);
+    const { exports, words } = carryToStarter(environment, starter, place, filter);
     expect(words.toString()).not.toContain('secret');
     const input = Buffer.concat([Buffer.from(`${before}\n`), exports, Buffer.from('exec '), words]);
     const whole = Buffer.concat([input, Buffer.from(`${command}\n`)]);
@@ -67,6 +74,32 @@ describe.skipIf(!hasPerl)('the starter of programs (needs perl)', () => {
     expect([gone.status, gone.stderr.toString()]).toEqual([
       126,
       'current working directory is outside of container mount namespace root: /proc/self/fd/5\n',
+    ]);
+  });
+
+  it('loads a filter of system calls last, when the program needs no more than to be executed', async () => {
+    const profile = {
+      defaultAction: 'SCMP_ACT_ALLOW',
+      syscalls: [
+        { names: ['mkdir', 'mkdirat', 'capset', 'chdir', 'getcwd'], action: 'SCMP_ACT_ERRNO', errnoRet: 28 },
+      ],
+    };
+    const file = join(folder, 'profile.json');
+    writeFileSync(file, JSON.stringify(profile));
+    const filter = { ...(await readSeccompFilter(file)), dropsSysAdmin: false };
+    const path = [Buffer.from('PATH=/usr/bin:/bin')];
+    const free = start(`setpriv --no-new-privs true && mkdir ${join(folder, 'made')}`, path);
+    expect([free.status, free.stderr.toString()]).toEqual([0, '']);
+    const wrapped = `setpriv --no-new-privs perl ${join(folder, 'start.pl')} `;
+    const { words } = carryToStarter([], [], '/', filter);
+    const bound = start(`${wrapped}${words.toString()} /bin/mkdir ${join(folder, 'other')}`, path);
+    expect(bound.stderr.toString()).toMatch(/mkdir: .*No space left on device/);
+    const broken = { ...filter, program: Buffer.from('0000000000000000', 'hex') };
+    const refusedWords = carryToStarter([], [], '/', broken).words.toString();
+    const refused = start(`${wrapped}${refusedWords} /bin/true`, path);
+    expect([refused.status, refused.stderr.toString()]).toEqual([
+      126,
+      'cannot load its seccomp profile: Invalid argument\n',
     ]);
   });
 });

@@ -14,7 +14,7 @@ import { renderFstab, renderFstabLine } from '../mounts/fstab.js';
 import { type MountPlan, type MountPoint } from '../mounts/mount-plan.js';
 import { quoteBytes, quoteWord, quoteWords } from './shell-words.js';
 import { renderSubmountRules } from '../mounts/submount-rules.js';
-import { carryToStarter } from './program-starter.js';
+import { carryToStarter, type ProgramFilter } from './program-starter.js';
 import { type ToolKit } from './tool-kit.js';
 import { renderCheckWorkingDir, renderMakeWorkingDir, type WorkingDir } from './working-dir.js';
 
@@ -47,6 +47,8 @@ export interface SetupRequest {
   readonly argv: readonly string[];
   readonly environment: readonly Buffer[];
   readonly workingDir: WorkingDir;
+  /** Needs a starter. */
+  readonly filter?: ProgramFilter | undefined;
   /** Folders to search for the program, in this order. */
   readonly candidates: readonly string[];
 }
@@ -131,10 +133,15 @@ function renderNewCgroups({ tools }: SetupRequest): string {
  * @param isChecked whether others than the image may have a say in where the folder is; the starter checks it anyway.
  */
 export function renderProgram(
-  { tools, environment, workingDir: { path } }: Pick<SetupRequest, 'tools' | 'workingDir' | 'environment'>,
+  {
+    tools,
+    environment,
+    workingDir: { path },
+    filter,
+  }: Pick<SetupRequest, 'tools' | 'workingDir' | 'environment' | 'filter'>,
   isChecked: boolean,
 ): CarriedEnvironment {
-  if (tools.starter !== undefined) return carryToStarter(environment, tools.starter, path);
+  if (tools.starter !== undefined) return carryToStarter(environment, tools.starter, path, filter);
   const { exports, words } = carryEnvironment(environment, tools.inside('env'), ['-C', path]);
   if (!isChecked) return { exports, words };
   const script = `${renderCheckWorkingDir(path)}exec "$@"`;
