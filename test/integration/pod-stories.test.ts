@@ -23,5 +23,6 @@ describe.runIf(isRoot)('on the embedded runtime', { timeout: STORY_LIMIT_MS + 60
       ...(hasAppArmor ? ['no-app-armor'] : []),
       ...(hasSeLinux ? ['no-selinux'] : []),
     ],
+    { has: ['image-volumes'] },
   );
 });

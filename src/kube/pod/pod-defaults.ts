@@ -6,6 +6,7 @@ import { POD_TABLES } from './pod-fields.js';
 import { priorityOfClass } from './pod-priority.js';
 import { formatQuantity, getQuantity } from '../fields/quantity.js';
 import { SUPPORTED_FIELDS } from './read-pod.js';
+import { type Volume } from './volume.js';
 
 /**
  * Fills in Kubernetes' defaults for supported fields that are missing. Pure and idempotent.
@@ -33,18 +34,24 @@ function withRules(spec: PodSpec): Partial<PodSpec> {
     ...(spec.volumes === undefined
       ? {}
       : {
-          volumes: spec.volumes.map((volume) =>
-            Object.keys(volume).length === 1 ? { ...volume, emptyDir: {} } : volume,
-          ),
+          volumes: spec.volumes.map(withVolumeRules),
         }),
   };
+}
+
+/** No source means an emptyDir. */
+function withVolumeRules(volume: Volume): Volume {
+  const { image } = volume;
+  if (image !== undefined)
+    return { ...volume, image: { ...image, pullPolicy: image.pullPolicy ?? pullPolicyOf(image.reference) } };
+  return Object.keys(volume).length === 1 ? { ...volume, emptyDir: {} } : volume;
 }
 
 function withContainerRules(container: Container, hostNetwork: boolean): Container {
   const { image, imagePullPolicy, ports, resources } = container;
   return {
     ...container,
-    imagePullPolicy: imagePullPolicy ?? (isLatest(image) ? 'Always' : 'IfNotPresent'),
+    imagePullPolicy: imagePullPolicy ?? pullPolicyOf(image),
     ...(hostNetwork && ports !== undefined
       ? {
           ports: ports.map((port) => ({ ...port, hostPort: port.hostPort ?? port.containerPort })),
@@ -79,6 +86,10 @@ function rounded(amounts: ResourceList | undefined): ResourceList | undefined {
 const MILLI = 1_000_000n;
 
 /** Whether the content behind an image name may change: `:latest`, or neither tag nor digest. */
+function pullPolicyOf(image: string): 'Always' | 'IfNotPresent' {
+  return isLatest(image) ? 'Always' : 'IfNotPresent';
+}
+
 function isLatest(image: string): boolean {
   const match = REFERENCE.exec(image);
   if (match === null) return false;

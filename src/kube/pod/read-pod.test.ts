@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { formatFieldPath } from '../fields/field-path.js';
 import { formatFieldProblem } from '../fields/field-problem.js';
+import { applyPodDefaults } from './pod-defaults.js';
 import { PLANNED_FIELDS, readPod, SUPPORTED_FIELDS } from './read-pod.js';
 
 const CONTAINER = { name: 'main', image: 'nginx' };
@@ -120,7 +121,7 @@ describe('a pod as written', () => {
     },
   );
 
-  it.each(['csi', 'ephemeral', 'image', 'nfs'])(
+  it.each(['csi', 'ephemeral', 'nfs'])(
     'is refused for a volume %s without anything in it, which would be an emptyDir, and not for null',
     (source) => {
       const withSource = (value: unknown) => podOf({ volumes: [{ name: 'v', [source]: value }] });
@@ -133,6 +134,27 @@ describe('a pod as written', () => {
       expect(problemsOf(withSource(null))).toEqual([]);
     },
   );
+
+  it('may mount images, by their names, pulled as containers’ images are', () => {
+    const volumes = (...images: unknown[]) =>
+      podOf({ volumes: images.map((image, at) => ({ name: `v${at}`, image })) });
+    const { pod } = readPod(
+      volumes({ reference: 'a/b' }, { reference: 'a/b:1' }, { reference: 'c', pullPolicy: 'Never' }),
+    );
+    expect(applyPodDefaults(pod!).spec.volumes?.map(({ image }) => image?.pullPolicy)).toEqual([
+      'Always',
+      'IfNotPresent',
+      'Never',
+    ]);
+    for (const image of [{}, { reference: '' }])
+      expect(problemsOf(volumes(image))).toEqual(['spec.volumes[0].image.reference: Required value']);
+    expect(problemsOf(volumes({ reference: 'a', pullPolicy: 'Sometimes' }))[0]).toMatch(
+      /^spec\.volumes\[0\]\.image\.pullPolicy: /,
+    );
+    expect(problemsOf(podOf({ volumes: [{ name: 'v', image: { reference: 'a' }, emptyDir: {} }] }))).toEqual([
+      'spec.volumes[0].image: Forbidden: there is emptyDir already; only one may be set',
+    ]);
+  });
 
   it('is refused for any unsupported object, empty or not', () => {
     const empty = podOf({

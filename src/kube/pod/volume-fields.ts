@@ -14,6 +14,7 @@ import {
   type EmptyDirVolume,
   type EphemeralVolume,
   type HostPathVolume,
+  type ImageVolume,
   type KeyToPath,
   type ObjectProjection,
   type PersistentVolumeClaimVolume,
@@ -54,12 +55,12 @@ export const VOLUME_TABLES = {
     downwardAPI: supported('DownwardAPIVolumeSource'),
     projected: supported('ProjectedVolumeSource'),
     persistentVolumeClaim: supported('PersistentVolumeClaimVolumeSource'),
+    image: supported('ImageVolumeSource'),
     csi: foreign('mount the volume on the node with the tools of its storage and use hostPath'),
     ephemeral: clustered(
       refused('use emptyDir; to keep what is in it, hostPath with type DirectoryOrCreate'),
       supported('EphemeralVolumeSource'),
     ),
-    image: foreign('copy the files with an init container into an emptyDir'),
     nfs: foreign('mount it on the node (mount -t nfs, or /etc/fstab) and use hostPath'),
     iscsi: foreign('log in to the target on the node (iscsiadm), mount the disk and use hostPath'),
     fc: foreign('mount the disk on the node and use hostPath'),
@@ -85,6 +86,10 @@ export const VOLUME_TABLES = {
     claimName: supported('string', { required: true }),
     readOnly: supported('boolean'),
   } satisfies TableOf<PersistentVolumeClaimVolume>,
+  ImageVolumeSource: {
+    reference: supported('string', { required: true }),
+    pullPolicy: supported('Always|Never|IfNotPresent'),
+  } satisfies TableOf<ImageVolume>,
   EphemeralVolumeSource: {
     volumeClaimTemplate: ignored('any', 'a controller makes the claim of it'),
   } satisfies TableOf<EphemeralVolume>,

@@ -2,18 +2,7 @@ import { type ObjectFieldSelector, type ResourceFieldSelector } from '../objects
 
 /** Sources that only pods of an API server can name, and that are unsupported here. */
 export const FOREIGN_VOLUME_SOURCES = [
-  ...([
-    'csi',
-    'image',
-    'nfs',
-    'iscsi',
-    'fc',
-    'rbd',
-    'cephfs',
-    'flexVolume',
-    'azureFile',
-    'azureDisk',
-  ] as const),
+  ...(['csi', 'nfs', 'iscsi', 'fc', 'rbd', 'cephfs', 'flexVolume', 'azureFile', 'azureDisk'] as const),
   ...(['awsElasticBlockStore', 'gcePersistentDisk', 'cinder', 'vsphereVolume', 'portworxVolume'] as const),
   ...([
     'gitRepo',
@@ -40,6 +29,7 @@ export interface Volume extends ForeignSources {
   readonly projected?: ProjectedVolume;
   /** In a manifest: a volume of this node by its name. */
   readonly persistentVolumeClaim?: PersistentVolumeClaimVolume;
+  readonly image?: ImageVolume;
   /** Only of pods of an API server: a claim that is made for the pod, and named after pod and volume. */
   readonly ephemeral?: EphemeralVolume;
 }
@@ -48,6 +38,12 @@ export interface Volume extends ForeignSources {
 export interface PersistentVolumeClaimVolume {
   readonly claimName: string;
   readonly readOnly?: boolean;
+}
+
+/** The files of an image, which containers cannot change. */
+export interface ImageVolume {
+  readonly reference: string;
+  readonly pullPolicy?: 'Always' | 'Never' | 'IfNotPresent';
 }
 
 /** Its request is in the claim. */

@@ -18,7 +18,7 @@ import { type DownwardApiFile, type KeyToPath, type Volume, type VolumeProjectio
 
 const SOURCES = [
   ...(['emptyDir', 'hostPath', 'configMap', 'secret', 'downwardAPI', 'projected'] as const),
-  'persistentVolumeClaim',
+  ...(['persistentVolumeClaim', 'image'] as const),
 ] as const;
 const mode = inRange(0, 0o777);
 

@@ -14,6 +14,14 @@ export function desiredImagesOf(pods: Iterable<NodePod>, isFinished: (podUid: st
     .flatMap(({ spec }) => imagesOf(spec));
 }
 
-function imagesOf({ initContainers = [], containers, ephemeralContainers = [] }: PodSpec): string[] {
-  return [...initContainers, ...containers, ...ephemeralContainers].map(({ image }) => image);
+function imagesOf({
+  initContainers = [],
+  containers,
+  ephemeralContainers = [],
+  volumes = [],
+}: PodSpec): string[] {
+  return [
+    ...[...initContainers, ...containers, ...ephemeralContainers].map(({ image }) => image),
+    ...volumes.flatMap(({ image }) => image?.reference ?? []),
+  ];
 }

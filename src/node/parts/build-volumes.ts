@@ -24,6 +24,7 @@ import { HostPath } from '../volumes/host-path.js';
 import { type ToolMounter } from '../volumes/mounter.js';
 import { countInodes, measureFolder } from '../volumes/measure-folder.js';
 import { PodVolumes } from '../volumes/pod-volumes.js';
+import { type VolumeKind } from '../volumes/volume-kind.js';
 import { ClaimUsages } from '../resources/stats/claim-usages.js';
 import { type PodEvictor } from '../resources/eviction/pods/pod-evictor.js';
 
@@ -53,6 +54,15 @@ export interface VolumesOptions extends Publisher {
   readonly clock: Clock;
   readonly logger: Logger;
 }
+
+/** The runtime mounts it, by the name of the image, which is pulled before the container is made. */
+const IMAGE_VOLUME: VolumeKind = {
+  folderName: undefined,
+  setUp: async () => Promise.resolve(),
+  isReady: async () => Promise.resolve(true),
+  hostPathOf: () => '',
+  isReadOnly: true,
+};
 
 /** Builds the volumes of pods, of every kind that this node supports, and what measures the claimed ones. */
 export function buildVolumes(given: VolumesOptions): {
@@ -88,7 +98,7 @@ export function buildVolumes(given: VolumesOptions): {
   const volumes = new PodVolumes({
     ...{ ...ports, podsFolder, events, channels, clock, logger, onReady, canMountRecursivelyReadOnly },
     kinds: {
-      ...{ emptyDir, hostPath },
+      ...{ emptyDir, hostPath, image: IMAGE_VOLUME },
       ...contentVolumeKinds({
         ...{ objects, downwardFacts, clock, logger, mounter },
         ...(cluster && { tokens: cluster }),

@@ -71,12 +71,14 @@ export class ContainerMounts {
     const open = kind.open && (() => kind.open!(work));
     const subPath = resolveSubPath(mount, start.variables);
     let hostPath = kind.hostPathOf(work);
-    if (subPath !== undefined) {
+    const { image } = volume;
+    if (image === undefined && subPath !== undefined) {
       hostPath = await this.#mountPart(start, { mount, index, volume: open ?? hostPath, subPath });
     } else if (open !== undefined) hostPath = await this.#mountWhole(start, mount, index, open);
     return {
       containerPath: resolve('/', mountPath),
       hostPath,
+      ...(image && { image: { reference: image.reference, subPath: subPath ?? '' } }),
       readOnly: readOnly || volume.persistentVolumeClaim?.readOnly === true || kind.isReadOnly === true,
       ...(this.#isRecursive(start.pod, mount) ? { recursiveReadOnly: true } : {}),
       propagation: PROPAGATION[mountPropagation],

@@ -72,6 +72,7 @@ const SOURCES = Object.keys({
   downwardAPI: true,
   projected: true,
   persistentVolumeClaim: true,
+  image: true,
   ephemeral: true,
   ...(Object.fromEntries(FOREIGN_VOLUME_SOURCES.map((source) => [source, true])) as Record<
     ForeignSource,

@@ -47,7 +47,7 @@ const names = (await readdir(FOLDER))
 const stories = await Promise.all(names.map(async (name) => readStory(new URL(name, FOLDER).pathname)));
 
 /** What few machines have: stories that need it are played only where somebody says that it is there. */
-const RARE = ['app-armor'];
+const RARE = ['app-armor', 'image-volumes'];
 
 /** What {@link defineStoryTests} may be given beside the runtime. */
 export interface StoryOptions {

@@ -54,11 +54,17 @@ const KINDS = { init: 'init', sidecar: 'init', regular: 'container', ephemeral: 
 export async function configureContainer(
   options: ConfigureContainerOptions,
   start: ContainerStart,
-  { imageRef, image }: { readonly imageRef: string; readonly image: RuntimeImage },
+  images: {
+    readonly imageRef: string;
+    readonly image: RuntimeImage;
+    /** Of its volumes, by their names in the pod. */
+    readonly volumeImages: ReadonlyMap<string, string>;
+  },
   environment: ContainerEnvironment,
 ): Promise<ContainerConfig> {
   const { pod, toStart } = start;
   const { container, kind, restartCount, hash, restartDelayMs } = toStart;
+  const { imageRef, image, volumeImages } = images;
   const rootUser = findRootUser(pod, container, image);
   if (rootUser !== undefined) throw new Error(rootUser);
   const node = options.node();
@@ -73,7 +79,7 @@ export async function configureContainer(
     kind: KINDS[kind],
     targetId: findTargetId(start),
     restartCount,
-    imageRef,
+    ...{ imageRef, volumeImages },
     imageUser: image,
     environment,
     mounts: node.canMount ? await mountsOf(options, start, environment) : [],

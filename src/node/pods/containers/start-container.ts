@@ -1,6 +1,7 @@
-import { type ImageLook, type ImageManager } from '../../images/image-manager.js';
+import { type ImageLook, type ImageManager, type ImageOutcome } from '../../images/image-manager.js';
 import { type Container } from '#kube/container/container.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
+import { type ImageVolume } from '#kube/pod/volume.js';
 import { type PodEvent, type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
 import { explainTooLong } from '../../runtime/config/argument-limits.js';
 import { describeRuntimeError, type PodPaths } from '#watch';
@@ -140,9 +141,15 @@ export class ContainerStarter {
     await (fetched ?? this.#options.referents?.fetchForContainer(pod, container, signal));
     const need = { sandboxConfig: sandbox.config, look };
     const image = await this.#options.images.ensureImage(container, pod, signal, need);
-    if (!image.isPresent) {
-      this.#record(pod, container, { type: 'Warning', reason: 'Failed', message: `Error: ${image.reason}` });
-      return failureOf(toStart, image.reason, image.message, image.retryAfterMs);
+    if (!image.isPresent) return this.#withoutImage(start, image);
+    const volumeImages = new Map<string, string>();
+    for (const { reference, pullPolicy } of mountedImages(pod, container)) {
+      const asked = { ...container, image: reference, imagePullPolicy: pullPolicy ?? 'IfNotPresent' };
+      const found = await this.#options.images.ensureImage(asked, pod, signal, {
+        sandboxConfig: sandbox.config,
+      });
+      if (!found.isPresent) return this.#withoutImage(start, found);
+      volumeImages.set(reference, found.imageRef);
     }
     // No message contains a value before the values are known.
     let hide: HideSecrets = (message) => message;
@@ -150,7 +157,7 @@ export class ContainerStarter {
     try {
       const environment = this.#options.environments.resolve(pod, container, sandbox.ips);
       hide = (message) => environment.hideSecrets(message);
-      config = await configureContainer(this.#options, start, image, environment);
+      config = await configureContainer(this.#options, start, { ...image, volumeImages }, environment);
     } catch (error) {
       return this.#failed(start, 'CreateContainerConfigError', hide(messageOf(error)));
     }
@@ -234,6 +241,15 @@ export class ContainerStarter {
     return problem === undefined ? undefined : failureOf(toStart, 'PostStartHookError', problem);
   }
 
+  #withoutImage(
+    { pod, toStart }: ContainerStart,
+    image: Extract<ImageOutcome, { isPresent: false }>,
+  ): SyncFailure {
+    const message = `Error: ${image.reason}`;
+    this.#record(pod, toStart.container, { type: 'Warning', reason: 'Failed', message });
+    return failureOf(toStart, image.reason, image.message, image.retryAfterMs);
+  }
+
   #failed({ pod, toStart }: ContainerStart, reason: string, message: string): SyncFailure {
     this.#record(pod, toStart.container, { type: 'Warning', reason: 'Failed', message: `Error: ${message}` });
     return failureOf(toStart, reason, message);
@@ -242,6 +258,14 @@ export class ContainerStarter {
   #record(pod: NodePod, container: Container, event: PodEvent): void {
     this.#options.events.record(pod.metadata, { ...event, container: container.name });
   }
+}
+
+/** The images that a container mounts as volumes. */
+function mountedImages({ spec }: NodePod, { volumeMounts = [] }: Container): ImageVolume[] {
+  const mounted = new Set(volumeMounts.map(({ name }) => name));
+  return (spec.volumes ?? []).flatMap(({ name, image }) =>
+    image !== undefined && mounted.has(name) ? [image] : [],
+  );
 }
 
 function failureOf(

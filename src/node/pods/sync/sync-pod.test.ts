@@ -179,6 +179,29 @@ describe('a container that does not start', () => {
     expect(bench.container('missing').state.running).toBeDefined();
   });
 
+  it('waits for the images that it mounts as for its own, and for none that others mount', async () => {
+    const missing = 'registry.example/data:1';
+    const pod = aSpecPod({
+      containers: [
+        aSpecContainer({ name: 'reader', volumeMounts: [{ name: 'data', mountPath: '/data' }] }),
+        aSpecContainer(),
+      ],
+      volumes: [
+        { name: 'data', image: { reference: missing, pullPolicy: 'IfNotPresent' } },
+        { name: 'unused', image: { reference: 'registry.example/other:1' } },
+      ],
+    });
+    await expect(bench.sync(pod)).rejects.toThrow(
+      /^failed to "StartContainer" for "reader" with ErrImagePull: /,
+    );
+    expect(bench.changes().at(-1)).toBe('startContainer web-app-0');
+    expect(bench.told).toContain('Warning reader Failed: Error: ErrImagePull');
+    bench.runtime.allowPull(missing);
+    await bench.clock.advance(10_000);
+    expect(await bench.sync(pod)).toEqual({ isTerminal: false });
+    expect(bench.changes().at(-1)).toBe('startContainer web-reader-0');
+  });
+
   it('holds up those after it when it is an init container', async () => {
     bench.runtime.gate('createContainer').fail(new Error('no room'));
     const pod = aSpecPod({ initContainers: [aSpecContainer({ name: 'one' })] });

@@ -137,6 +137,25 @@ describe('the configuration of a container', () => {
     ]);
   });
 
+  it('mounts images as the runtime resolved them, with the path in them', () => {
+    const config = buildContainerConfig(aSpecPod(), aSpecContainer(), {
+      ...containerFacts,
+      volumeImages: new Map([['data:1', 'sha256:5678']]),
+      mounts: [
+        {
+          ...{ containerPath: '/data', hostPath: '', readOnly: true },
+          image: { reference: 'data:1', subPath: 'a/b' },
+        },
+      ],
+    });
+    expect(config.mounts).toMatchObject([
+      {
+        ...{ containerPath: '/data', hostPath: '', readonly: true, imageSubPath: 'a/b' },
+        image: { image: 'sha256:5678', userSpecifiedImage: 'data:1' },
+      },
+    ]);
+  });
+
   it.each(STOP_SIGNALS)('may ask to be ended by %s', (stopSignal) => {
     const container = aSpecContainer({ lifecycle: { stopSignal } });
     const config = buildContainerConfig(aSpecPod({ containers: [container] }), container, containerFacts);

@@ -22,6 +22,8 @@ export interface ContainerFacts {
   readonly imageRef: string;
   /** The image's user, as the runtime reports it. */
   readonly imageUser?: ImageUser;
+  /** The images of its volumes as the runtime resolved them, by their names in the pod. */
+  readonly volumeImages?: ReadonlyMap<string, string>;
   /** All mounts, including the file for the termination message. */
   readonly mounts: readonly ContainerMount[];
   /** The present environment of this container. */
@@ -56,7 +58,7 @@ export function buildContainerConfig(
     args: (container.args ?? []).map(expand),
     workingDir: container.workingDir ?? '',
     envs: environment.entries.map(({ name, value }) => ({ key: name, value })),
-    mounts: facts.mounts.map(toMount),
+    mounts: facts.mounts.map((mount) => toMount(mount, facts.volumeImages)),
     labels: { ...podLabels(pod, node.nodeInstance), [LABELS.containerName]: container.name },
     annotations: { ...describeContainer(pod, container, facts), ...facts.annotations },
     logPath: containerLogPath(container.name, restartCount),
@@ -118,15 +120,26 @@ function toStopSignal(name: string | undefined): { stopSignal?: cri.Signal } {
   return found === undefined ? {} : { stopSignal: found[1] };
 }
 
-function toMount({
-  containerPath,
-  hostPath,
-  readOnly,
-  recursiveReadOnly = false,
-  propagation = 'private',
-  selinuxRelabel = false,
-}: ContainerMount): cri.DeepPartial<cri.Mount> {
+function toMount(
+  {
+    containerPath,
+    hostPath,
+    image,
+    readOnly,
+    recursiveReadOnly = false,
+    propagation = 'private',
+    selinuxRelabel = false,
+  }: ContainerMount,
+  volumeImages: ContainerFacts['volumeImages'],
+): cri.DeepPartial<cri.Mount> {
   return {
+    ...(image && {
+      image: {
+        image: volumeImages?.get(image.reference) ?? image.reference,
+        userSpecifiedImage: image.reference,
+      },
+      imageSubPath: image.subPath,
+    }),
     containerPath,
     hostPath,
     readonly: readOnly,

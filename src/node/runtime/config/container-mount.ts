@@ -1,9 +1,11 @@
-/** A file or folder of the node that appears in a container. */
+/** A file or folder of the node, or the files of an image, that appear in a container. */
 export interface ContainerMount {
   /** Absolute. */
   readonly containerPath: string;
-  /** Absolute; the caller has checked what is there. */
+  /** Absolute; the caller has checked what is there. Empty for an image. */
   readonly hostPath: string;
+  /** Its files are mounted, or those below a path in it. */
+  readonly image?: { readonly reference: string; readonly subPath: string };
   readonly readOnly: boolean;
   /** Whether what is mounted below it is read-only as well (default: false). */
   readonly recursiveReadOnly?: boolean;
