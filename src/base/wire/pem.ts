@@ -8,11 +8,6 @@ export function toPem(label: string, der: ArrayBuffer | Uint8Array): string {
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
 }
 
-/** The bytes of the only block in a PEM text. */
-export function fromPem(pem: string): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(Buffer.from(pem.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64'));
-}
-
 /** The certificates in a text, in order, each as PEM. */
 export function certificatesIn(text: string): string[] {
   return text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];

@@ -1,12 +1,18 @@
+import { createPublicKey, type KeyObject, sign } from 'node:crypto';
 import { isIP } from 'node:net';
-import { OctetString, Sequence, Set as AsnSet, Utf8String } from 'asn1js';
 import {
-  AttributeTypeAndValue,
-  Extension,
-  GeneralName,
-  GeneralNames,
-  RelativeDistinguishedNames,
-} from 'pkijs';
+  Boolean as AsnBoolean,
+  type AsnType,
+  BitString,
+  Constructed,
+  fromBER,
+  ObjectIdentifier,
+  OctetString,
+  Primitive,
+  Sequence,
+  Set as AsnSet,
+  Utf8String,
+} from 'asn1js';
 
 /** Object identifiers in certificates and certificate requests. */
 export const OIDS = {
@@ -19,45 +25,70 @@ export const OIDS = {
   server: '1.3.6.1.5.5.7.3.1',
   client: '1.3.6.1.5.5.7.3.2',
 } as const;
-/** The algorithm of keys and signatures. */
-export const ECDSA_P256 = { name: 'ECDSA', namedCurve: 'P-256' } as const;
+/** ECDSA with SHA-256 (RFC 5758), which has no parameters. */
+const SIGNATURE_OID = '1.2.840.10045.4.3.2';
 /** The kinds of a GeneralName. */
 const [DNS_NAME, IP_ADDRESS] = [2, 7] as const;
+/** The class of tags that mean something in their place only. */
+const CONTEXT_SPECIFIC = 3;
 
-/** A distinguished name from parts, each a kind and a value. */
-export function toDistinguishedName(
-  parts: readonly (readonly [type: string, value: string])[],
-): RelativeDistinguishedNames {
-  // From attributes, the library would put all parts into one set, which hardly anybody else does.
+/** Fields with an explicit tag: `[3]`. */
+export function toTagged(tagNumber: number, value: AsnType[]): Constructed {
+  return new Constructed({ idBlock: { tagClass: CONTEXT_SPECIFIC, tagNumber }, value });
+}
+
+/** A distinguished name (RFC 5280, section 4.1.2.4) from parts, each a kind and a value. */
+export function toDistinguishedName(parts: readonly (readonly [type: string, value: string])[]): Sequence {
   const sets = parts.map(([type, value]) => {
-    const attribute = new AttributeTypeAndValue({ type, value: new Utf8String({ value }) });
-    return new AsnSet({ value: [attribute.toSchema()] });
+    const attribute = [new ObjectIdentifier({ value: type }), new Utf8String({ value })];
+    return new AsnSet({ value: [new Sequence({ value: attribute })] });
   });
-  return RelativeDistinguishedNames.fromBER(new Sequence({ value: sets }).toBER(false));
+  return new Sequence({ value: sets });
 }
 
 /** A server's names and addresses, as the extension that clients check. */
-export function toSubjectAltName(hosts: readonly string[]): Extension {
-  return toExtension(
-    OIDS.subjectAltName,
-    new GeneralNames({ names: hosts.map((host) => toGeneralName(host)) }),
-    false,
-  );
+export function toSubjectAltName(hosts: readonly string[]): Sequence {
+  const names = hosts.map((host) => toGeneralName(host));
+  return toExtension(OIDS.subjectAltName, new Sequence({ value: names }), false);
 }
 
 /** Wraps a value as an extension. `critical`: a reader that does not know it must reject the certificate. */
-export function toExtension(
-  extnID: string,
-  value: { toSchema(): { toBER(sizeOnly?: boolean): ArrayBuffer } },
-  critical: boolean,
-): Extension {
-  return new Extension({ extnID, critical, extnValue: value.toSchema().toBER(false) });
+export function toExtension(oid: string, content: AsnType, critical: boolean): Sequence {
+  const value: AsnType[] = [new ObjectIdentifier({ value: oid })];
+  // DER leaves out what is the default.
+  if (critical) value.push(new AsnBoolean({ value: true }));
+  value.push(new OctetString({ valueHex: content.toBER() }));
+  return new Sequence({ value });
 }
 
-function toGeneralName(host: string): GeneralName {
-  if (isIP(host) === 0) return new GeneralName({ type: DNS_NAME, value: host });
-  const valueHex = new Uint8Array(toAddressBytes(host)).buffer;
-  return new GeneralName({ type: IP_ADDRESS, value: new OctetString({ valueHex }) });
+/** The public half of a private key, as certificates and requests have it. */
+export function toPublicKeyInfo(key: KeyObject): AsnType {
+  return fromBER(createPublicKey(key).export({ type: 'spki', format: 'der' })).result;
+}
+
+/** The name of the algorithm of {@link toSigned}. */
+export function toSignatureAlgorithm(): Sequence {
+  return new Sequence({ value: [new ObjectIdentifier({ value: SIGNATURE_OID })] });
+}
+
+/** Signs what a certificate or a request says and returns all of it in DER. `key`: a private one on an elliptic curve. */
+export function toSigned(content: Sequence, key: KeyObject): ArrayBuffer {
+  if (key.asymmetricKeyType !== 'ec') {
+    throw new Error(
+      `a certificate is signed with a key on an elliptic curve, not with ${key.asymmetricKeyType}`,
+    );
+  }
+  const signature = sign('sha256', new Uint8Array(content.toBER()), key);
+  const parts = [content, toSignatureAlgorithm(), new BitString({ valueHex: signature })];
+  return new Sequence({ value: parts }).toBER();
+}
+
+function toGeneralName(host: string): Primitive {
+  const isName = isIP(host) === 0;
+  return new Primitive({
+    idBlock: { tagClass: CONTEXT_SPECIFIC, tagNumber: isName ? DNS_NAME : IP_ADDRESS },
+    valueHex: isName ? Buffer.from(host, 'latin1') : Uint8Array.from(toAddressBytes(host)),
+  });
 }
 
 /** The four or sixteen bytes of an address. */

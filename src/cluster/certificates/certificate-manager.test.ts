@@ -428,7 +428,7 @@ describe('the certificate of a node as a server', () => {
     const manager = start(open());
     const name = await nextRequest(0);
     await untilTrue(() => api.openWatches === 1);
-    const pem = await makeSigningRequest(
+    const pem = makeSigningRequest(
       nodeSubject('here'),
       await new CertificateStore({ folder, prefix: 'kubelet-server', clock, logger }).pendingKey(),
     );

@@ -30,7 +30,7 @@ const open = (): CertificateStore =>
   new CertificateStore({ folder, prefix: 'kubelet-client', clock, logger });
 const at = (name: string): string => join(folder, name);
 const sign = async (key: KeyObject): Promise<string> =>
-  signRequest(await makeSigningRequest(nodeSubject('here'), key), issuer, TIMES);
+  signRequest(makeSigningRequest(nodeSubject('here'), key), issuer, TIMES);
 const publicOf = (key: KeyObject): string =>
   createPublicKey(key).export({ type: 'spki', format: 'pem' }).toString();
 

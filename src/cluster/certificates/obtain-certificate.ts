@@ -61,7 +61,7 @@ async function ask(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { signerName, usages, subject } = order;
-  const request = Buffer.from(await makeSigningRequest(subject, key)).toString('base64');
+  const request = Buffer.from(makeSigningRequest(subject, key)).toString('base64');
   const body = {
     ...{ apiVersion: 'certificates.k8s.io/v1', kind: 'CertificateSigningRequest', metadata: { name } },
     spec: { request, signerName, usages },

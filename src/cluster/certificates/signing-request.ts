@@ -1,7 +1,14 @@
-import { createHash, createPublicKey, type KeyObject, webcrypto } from 'node:crypto';
-import { Attribute, CertificationRequest, CryptoEngine, Extensions } from 'pkijs';
+import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
+import { type AsnType, Integer, ObjectIdentifier, Sequence, Set as AsnSet } from 'asn1js';
 import { toPem } from '#base/wire/pem.js';
-import { ECDSA_P256, OIDS, toDistinguishedName, toSubjectAltName } from '#base/wire/x509-parts.js';
+import {
+  OIDS,
+  toDistinguishedName,
+  toPublicKeyInfo,
+  toSigned,
+  toSubjectAltName,
+  toTagged,
+} from '#base/wire/x509-parts.js';
 import { type CertificateSubject } from './certificate-subject.js';
 
 /** What a certificate is asked for. */
@@ -24,28 +31,28 @@ export const SERVING_ORDER: Pick<SigningOrder, 'signerName' | 'usages'> = {
   usages: ['digital signature', 'server auth'],
 };
 
-/** A request for a certificate (PKCS#10) in PEM. `key`: a private one on P-256. */
-export async function makeSigningRequest(subject: CertificateSubject, key: KeyObject): Promise<string> {
-  const engine = new CryptoEngine({ name: 'node', crypto: webcrypto });
-  const request = new CertificationRequest();
-  request.version = 0;
-  request.subject = toDistinguishedName([
-    [OIDS.organization, subject.organization],
-    [OIDS.commonName, subject.commonName],
-  ]);
-  const hosts = [...subject.dnsNames, ...subject.ips];
-  // Also when there are none: readers in Go want to find the list.
-  request.attributes = [];
-  if (hosts.length > 0) {
-    const extensions = new Extensions({ extensions: [toSubjectAltName(hosts)] });
-    request.attributes = [new Attribute({ type: OIDS.extensionRequest, values: [extensions.toSchema()] })];
-  }
-  const { subtle } = webcrypto;
-  const publicKey = await subtle.importKey('spki', publicBytes(key), ECDSA_P256, true, ['verify']);
-  await request.subjectPublicKeyInfo.importKey(publicKey, engine);
-  const pkcs8 = key.export({ type: 'pkcs8', format: 'der' });
-  await request.sign(await subtle.importKey('pkcs8', pkcs8, ECDSA_P256, false, ['sign']), 'SHA-256', engine);
-  return toPem('CERTIFICATE REQUEST', request.toSchema().toBER(false));
+/** A request for a certificate (PKCS#10, RFC 2986) in PEM. `key`: a private one on P-256. */
+export function makeSigningRequest(subject: CertificateSubject, key: KeyObject): string {
+  const content = new Sequence({
+    value: [
+      new Integer({ value: 0 }),
+      toDistinguishedName([
+        [OIDS.organization, subject.organization],
+        [OIDS.commonName, subject.commonName],
+      ]),
+      toPublicKeyInfo(key),
+      // Also when there are none: readers in Go want to find the list.
+      toTagged(0, toAttributes([...subject.dnsNames, ...subject.ips])),
+    ],
+  });
+  return toPem('CERTIFICATE REQUEST', toSigned(content, key));
+}
+
+function toAttributes(hosts: readonly string[]): AsnType[] {
+  if (hosts.length === 0) return [];
+  const extensions = new Sequence({ value: [toSubjectAltName(hosts)] });
+  const values = new AsnSet({ value: [extensions] });
+  return [new Sequence({ value: [new ObjectIdentifier({ value: OIDS.extensionRequest }), values] })];
 }
 
 /**

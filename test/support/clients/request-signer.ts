@@ -1,10 +1,10 @@
 import { createPrivateKey, randomBytes, webcrypto } from 'node:crypto';
 import { Integer } from 'asn1js';
-import { Certificate, CertificationRequest, CryptoEngine, Extensions, ExtKeyUsage } from 'pkijs';
+import { Certificate, CertificationRequest, CryptoEngine, Extension, Extensions, ExtKeyUsage } from 'pkijs';
 import { type CertificatePair } from '../../../src/node/api/tls/make-certificate.js';
 import { type Clock } from '#base/time/clock.js';
-import { fromPem, toPem } from '#base/wire/pem.js';
-import { ECDSA_P256, OIDS, toExtension } from '#base/wire/x509-parts.js';
+import { toPem } from '#base/wire/pem.js';
+import { OIDS } from '#base/wire/x509-parts.js';
 import { type InMemoryApi } from '#testing/in-memory-api/in-memory-api.js';
 
 const PATH = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
@@ -30,9 +30,16 @@ export async function signRequest(
   const asked = (request.attributes ?? []).flatMap(({ type, values }) =>
     type === OIDS.extensionRequest ? new Extensions({ schema: (values as [never])[0] }).extensions : [],
   );
-  certificate.extensions = [...asked, toExtension(OIDS.extKeyUsage, usage, false)];
+  const purposes = { extnID: OIDS.extKeyUsage, extnValue: usage.toSchema().toBER(false) };
+  certificate.extensions = [...asked, new Extension(purposes)];
   const pkcs8 = createPrivateKey(issuer.key).export({ type: 'pkcs8', format: 'der' });
-  const key = await webcrypto.subtle.importKey('pkcs8', pkcs8, ECDSA_P256, false, ['sign']);
+  const key = await webcrypto.subtle.importKey(
+    'pkcs8',
+    pkcs8,
+    { name: 'ECDSA', namedCurve: 'P-256' },
+    false,
+    ['sign'],
+  );
   await certificate.sign(key, 'SHA-256', engine);
   return toPem('CERTIFICATE', certificate.toSchema(true).toBER(false));
 }
@@ -85,4 +92,9 @@ export class RequestSigner {
   drop(name: string): void {
     this.#api.drop(`${PATH}/${name}`);
   }
+}
+
+/** The bytes of the only block in a PEM text. */
+function fromPem(pem: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Buffer.from(pem.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64'));
 }

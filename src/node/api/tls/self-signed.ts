@@ -45,8 +45,8 @@ export class SelfSigner {
   }
 
   async #load(): Promise<typeof Maker> {
-    // Its library is the largest of all, and most starts find a certificate on disk. Node checks for the file
-    // even if the module is loaded, so the module is stored here.
+    // Most starts find a certificate on disk and need none of this. Node checks for the file even if the module
+    // is loaded, so the module is stored here.
     this.#maker ??= import('./make-certificate.js');
     try {
       return await this.#maker;
