@@ -36,6 +36,8 @@ const compiled = path.join(repository, 'dist');
 const target = path.join(compiled, 'program');
 
 const LIBRARY = /[\\/]node_modules[\\/]/;
+/** The messages of CRI, whose code protoc's generator writes: as little to be read as a library's. */
+const GENERATED = /[\\/]generated[\\/]/;
 const ENTRY = { podloop: path.join(compiled, 'cli/main.js') };
 
 const build = await rolldown({
@@ -51,10 +53,14 @@ const { output } = await build.generate({
   sourcemap: true,
   comments: false,
   minifyInternalExports: false,
-  // Libraries have files of their own, which can be minified: nobody reads a stack into their lines, ours keep theirs.
+  // Libraries and what is generated have files of their own, which can be minified: nobody reads a stack into their lines, ours keep
+  // theirs.
   codeSplitting: {
     includeDependenciesRecursively: false,
-    groups: [{ test: LIBRARY, name: libraryOf, debugName: 'libraries' }],
+    groups: [
+      { test: LIBRARY, name: libraryOf, debugName: 'libraries' },
+      { test: GENERATED, name: 'messages' },
+    ],
   },
   chunkFileNames: '[name]-[hash].js',
 });
@@ -67,7 +73,7 @@ const page = await bundlePage();
 const moduleIds = [...chunks.flatMap((chunk) => chunk.moduleIds), ...page.moduleIds];
 const contents = new Map([['LICENSES.txt', Buffer.from(describeLicenses(moduleIds))], ...page.files]);
 for (const chunk of chunks) {
-  if (chunk.moduleIds.length > 0 && chunk.moduleIds.every((id) => LIBRARY.test(id))) {
+  if (chunk.moduleIds.length > 0 && chunk.moduleIds.every((id) => LIBRARY.test(id) || GENERATED.test(id))) {
     contents.set(chunk.fileName, Buffer.from(toAscii(minified(chunk.code))));
     continue;
   }
