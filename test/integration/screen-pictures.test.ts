@@ -1,23 +1,20 @@
 /**
- * The pictures of screens on the pages: what a terminal shows of the program. `PODLOOP_PICTURES=1` draws them again.
- *
- * Times and the order of what happens differ from run to run, so that only some rows are compared.
+ * The pictures of screens on the pages: what a terminal shows of the program.
  *
  * @module
  */
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, it } from 'vitest';
 import { spawnSyntheticRuntime } from '#testing/synthetic-runtime/index.js';
-import { drawTerminal } from '#support/pictures/terminal-picture.js';
 import { patiently } from '#support/patience.js';
+import { expectPicture } from './expect-picture.js';
 import { PODLOOP_MAIN } from './podloop-process.js';
 import { untilNobodyNames } from './processes-naming.js';
 import { ProgramAtTerminal } from './program-at-terminal.js';
 
-const IMAGES = new URL('../../docs/images/', import.meta.url);
 const EXAMPLES = fileURLToPath(new URL('../../examples/pods', import.meta.url));
 const SIZE = { columns: 110, rows: 26 };
 const LIMIT = { timeout: patiently(300_000) };
@@ -43,41 +40,12 @@ const atTerminal = (
     SIZE,
   );
 
-/** The rows have to be in what the screen shows now, and in the picture on the page. */
-async function expectPicture(
-  terminal: ProgramAtTerminal,
-  {
-    name,
-    command,
-    rows,
-  }: { readonly name: string; readonly command: string; readonly rows: readonly RegExp[] },
-): Promise<void> {
-  const file = new URL(`${name}.svg`, IMAGES);
-  const lines = terminal.picture;
-  // What a screen leaves empty is not drawn.
-  const drawn = drawTerminal(
-    command,
-    lines.slice(0, lines.findLastIndex(({ text }) => text.trim() !== '') + 1),
-  );
-  if (process.env['PODLOOP_PICTURES'] !== undefined) await writeFile(file, drawn);
-  for (const picture of [drawn, await readFile(file, 'utf8')])
-    for (const row of rows) expect(rowsOf(picture)).toMatch(row);
-}
-
-/** What stands in a picture, row by row. */
-function rowsOf(svg: string): string {
-  const rows = new Map<string, string[]>();
-  for (const [, y, words] of svg.matchAll(/<text x="[\d.]+" y="(\d+)"[^>]*>([^<]*)<\/text>/g))
-    rows.set(y!, [...(rows.get(y!) ?? []), words!]);
-  return [...rows.values()].map((words) => words.join(' ')).join('\n');
-}
-
 it('the demo', LIMIT, async () => {
   await using terminal = atTerminal(['demo', EXAMPLES]);
   await terminal.showsOnScreen(/crash-demo +0\/1 +CrashLoopBackOff +[2-9]/);
   await terminal.showsOnScreen(/job-demo +0\/1 +Completed/);
-  await expectPicture(terminal, {
-    ...{ name: 'demo', command: 'npm start' },
+  await expectPicture({
+    ...{ name: 'demo', command: 'npm start', lines: terminal.picture },
     rows: [/^NAMESPACE +NAME +READY +STATUS +RESTARTS +AGE/m, /^default +web-demo/m, /crash-demo.*CrashLoop/],
   });
   terminal.press('q');
@@ -131,14 +99,14 @@ it('run --summary and stats', LIMIT, async () => {
   await terminal.showsOnScreen(/mailer-laptop +0\/1 +CrashLoopBackOff +[2-9]/);
   await terminal.showsOnScreen(/report-\w+ +0\/1 +Completed/);
   await terminal.showsOnScreen(/store-0 +1\/1 +Running/);
-  await expectPicture(terminal, {
-    ...{ name: 'run-summary', command: 'sudo podloop run ./pods --summary' },
+  await expectPicture({
+    ...{ name: 'run-summary', command: 'sudo podloop run ./pods --summary', lines: terminal.picture },
     rows: [/^NAMESPACE +NAME +READY +STATUS +RESTARTS +AGE/m, /typo-laptop.*ErrImageNeverPull/, /store-0/],
   });
   await using stats = atTerminal(['stats'], { PODLOOP_SOCKET: join(root, 'podloop.sock') });
   await stats.showsOnScreen(/store-0 +[1-9]\d*\.\d\d%/);
-  await expectPicture(stats, {
-    ...{ name: 'stats', command: 'podloop stats' },
+  await expectPicture({
+    ...{ name: 'stats', command: 'podloop stats', lines: stats.picture },
     rows: [/^POD +CPU % +MEM USAGE \/ LIMIT/m, /^store-0/m],
   });
   stats.press('\x03');
@@ -156,8 +124,8 @@ it('top pleg', LIMIT, async () => {
   await runtime.control.setFaults({ hungPods: [sick.uid] });
   for (const each of pods.slice(5, 9)) await runtime.control.kill({ containerIds: [each.containers[0]!.id] });
   await terminal.showsOnScreen(/Health {4}stuck: \S+ for [\d.]+ ?s/);
-  await expectPicture(terminal, {
-    ...{ name: 'top-pleg', command: 'podloop top pleg' },
+  await expectPicture({
+    ...{ name: 'top-pleg', command: 'podloop top pleg', lines: terminal.picture },
     rows: [/^Health +stuck: team-\S+ for/m, /^POD +NOW +LAST +LONGEST/m, /container_status/],
   });
   terminal.press('q');

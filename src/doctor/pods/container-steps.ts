@@ -53,7 +53,7 @@ export function explainWaiting({ object, pod, facts, source }: PodCase): Standin
         ...(last === undefined
           ? []
           : [
-              `${restartCount} restarts; the last run ${describeEnd(last)}${endedMs === undefined ? '' : ` ${formatMs(Math.max(0, facts.atMs - endedMs))} ago`}`,
+              `${restartCount} ${restartCount === 1 ? 'restart' : 'restarts'}; the last run ${describeEnd(last)}${endedMs === undefined ? '' : ` ${formatMs(Math.max(0, facts.atMs - endedMs))} ago`}`,
             ]),
       ],
       remedy: step === 'back-off' ? adviseRestart(name, last) : (REMEDIES[step] ?? REMEDIES.start!),

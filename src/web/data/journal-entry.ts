@@ -15,6 +15,8 @@ export interface JournalEntry {
   readonly reason: string;
   readonly message: string;
   readonly pod?: EntryPod;
+  /** The kind of `pod`, if it is no pod but a workload: `Deployment`. */
+  readonly about?: { readonly kind: string };
   readonly container?: string;
   readonly count?: number;
   readonly firstAtMs?: number;

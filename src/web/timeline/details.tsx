@@ -70,7 +70,7 @@ export function Details({
           )}
         </div>
       )}
-      {hasPods && track.key !== NODE && (
+      {hasPods && track.key !== NODE && track.workload === undefined && (
         <p class="links">
           <a href={podPath(track.namespace, track.name)}>Open the pod</a>
           <a

@@ -48,3 +48,12 @@ it('counts as many warnings as it lists', () => {
   ] as const)
     expect(countIn(rows, { fromMs, toMs }).warnings).toBe(findProblems(rows, { fromMs, toMs }).length);
 });
+
+it('has a row for a workload, which is no pod that is gone', () => {
+  const pod = { uid: 'd1', namespace: 'shop', name: 'web' };
+  const about = { pod, about: { kind: 'Deployment' } };
+  const { container: _, ...entry } = anEntry(10_000, 'event', 'ScalingReplicaSet', about);
+  const [, row] = rowsOf(entry);
+  expect(row).toMatchObject({ kind: 'workload', label: 'web', more: 'Deployment in shop', tone: 'quiet' });
+  expect(row!.lanes[0]!.marks).toHaveLength(1);
+});

@@ -9,7 +9,7 @@ export interface Row {
   readonly track: Track;
   /** What is drawn in it, over one another. */
   readonly lanes: readonly Lane[];
-  readonly kind: 'node' | 'pod' | 'container';
+  readonly kind: 'node' | 'workload' | 'pod' | 'container';
   readonly label: string;
   /** Behind the label, smaller. */
   readonly more: string;
@@ -44,9 +44,9 @@ export interface RowFilter {
 }
 
 /** Heights of rows. */
-const HEIGHTS = { node: 30, pod: 28, container: 24 } as const;
+const HEIGHTS = { node: 30, workload: 28, pod: 28, container: 24 } as const;
 
-/** The rows of a timeline: the node, then each pod with its containers, by namespace and name. */
+/** The rows of a timeline: the node, then each workload, and each pod with its containers, by namespace and name. */
 export function layOutRows(
   tracks: Tracks,
   pods: Pick<PodStates, 'judge'>,
@@ -73,6 +73,11 @@ export function layOutRows(
   for (const track of shown) {
     const verdict = pods.judge(track);
     const tone = verdict?.tone ?? 'quiet';
+    if (track.workload !== undefined) {
+      const more = track.namespace === 'default' ? track.workload : `${track.workload} in ${track.namespace}`;
+      push({ key: track.key, track, lanes: [track.lane], kind: 'workload', label: track.name, more, tone });
+      continue;
+    }
     const containers = [...track.containers.values()];
     const isOne = containers.length <= 1;
     const more = verdict === undefined ? 'gone' : track.namespace === 'default' ? '' : track.namespace;

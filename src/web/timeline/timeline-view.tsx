@@ -356,7 +356,7 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
     () => countIn(rows, window),
     [rows, Math.floor(window.fromMs / part), Math.floor(part)],
   );
-  const podCount = new Set(rows.filter(({ kind }) => kind !== 'node').map(({ track }) => track.key)).size;
+  const podCount = rows.filter(({ kind }) => kind === 'pod').length;
 
   return (
     <section class={uid === undefined ? 'timeline' : 'timeline single'} aria-label="Timeline">

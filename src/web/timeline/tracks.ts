@@ -50,10 +50,12 @@ export interface Lane {
   readonly marks: Mark[];
 }
 
-/** A pod, or the node. */
+/** A pod, a workload that makes pods, or the node. */
 export interface Track {
-  /** The pod's uid, or `node`. */
+  /** The uid of the pod or workload, or `node`. */
   readonly key: string;
+  /** The kind of a workload. */
+  readonly workload?: string;
   readonly namespace: string;
   readonly name: string;
   readonly lane: Lane;
@@ -92,8 +94,8 @@ export class Tracks {
   /** Adds the next record. */
   add(entry: JournalEntry): void {
     this.entries.push(entry);
-    const { pod, container, kind, type } = entry;
-    const track = pod === undefined ? this.node : this.#track(pod.uid, pod.namespace, pod.name);
+    const { pod, about, container, kind, type } = entry;
+    const track = pod === undefined ? this.node : this.#track(pod.uid, pod.namespace, pod.name, about?.kind);
     track.lastMs = Math.max(track.lastMs, entry.atMs);
     if (type === 'Warning') track.warnings++;
     const lane = container === undefined ? track.lane : laneOf(track, container);
@@ -355,11 +357,12 @@ export class Tracks {
     lane.spans.sort((one, other) => one.fromMs - other.fromMs);
   }
 
-  #track(key: string, namespace: string, name: string): Track {
+  #track(key: string, namespace: string, name: string, workload?: string): Track {
     let track = this.byKey.get(key);
     if (track === undefined) {
       track = {
         ...{ key, namespace, name, containers: new Map(), warnings: 0, restarts: 0, lastMs: 0 },
+        ...(workload === undefined ? {} : { workload }),
         lane: newLane(''),
       };
       this.byKey.set(key, track);

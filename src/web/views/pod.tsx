@@ -50,8 +50,9 @@ export function PodView(props: PodViewProps): JSX.Element {
   const pod = pods.find(namespace, name);
   const uid =
     pod?.metadata.uid ??
-    [...history.tracks.byKey.values()].find((track) => track.namespace === namespace && track.name === name)
-      ?.key;
+    [...history.tracks.byKey.values()].find(
+      (track) => track.workload === undefined && track.namespace === namespace && track.name === name,
+    )?.key;
   const verdict = pod === undefined ? undefined : judgePod(pod);
   return (
     <section class="view pod">

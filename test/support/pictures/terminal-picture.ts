@@ -82,7 +82,8 @@ function drawText(
   return ground + words.join('');
 }
 
-function escapeText(text: string): string {
+/** What stands for a text in markup. */
+export function escapeText(text: string): string {
   return text
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
