@@ -70,6 +70,8 @@ export class IncidentNode implements AsyncDisposable {
   readonly runc: HangingRunc;
   /** Folders of certificates that the doctor is asked to judge. */
   certificateFolders: readonly string[] = [];
+  /** Where the next kubelet finds the runtime (default: at the socket of containerd). */
+  runtimeEndpoint: string;
   readonly #kubelet: string;
   readonly #folder: string;
   readonly #cgroupDriver: string;
@@ -80,6 +82,7 @@ export class IncidentNode implements AsyncDisposable {
   private constructor(containerd: Containerd, runc: HangingRunc, kubelet: string, cgroupDriver: string) {
     this.#cgroupDriver = cgroupDriver;
     this.containerd = containerd;
+    this.runtimeEndpoint = containerd.endpoint;
     this.runc = runc;
     this.#kubelet = kubelet;
     this.#folder = path.join(containerd.folder, 'kubelet');
@@ -112,6 +115,14 @@ export class IncidentNode implements AsyncDisposable {
     return this.#process!.pid!;
   }
 
+  /** Where the kubelet that runs now serves its metrics, and its health. */
+  get kubeletUrls(): { readonly url: string; readonly healthzUrl: string } {
+    return {
+      url: `http://127.0.0.1:${this.#readOnlyPort}`,
+      healthzUrl: `http://127.0.0.1:${this.#healthzPort}/healthz`,
+    };
+  }
+
   async startKubelet(): Promise<void> {
     const [port, readOnlyPort, healthzPort] = [
       await findFreePort(),
@@ -122,7 +133,7 @@ export class IncidentNode implements AsyncDisposable {
     this.#healthzPort = healthzPort;
     const config = {
       ...kubeletConfig({
-        ...{ endpoint: this.containerd.endpoint, port },
+        ...{ endpoint: this.runtimeEndpoint, port },
         manifests: path.join(this.#folder, 'manifests'),
         podLogsDir: path.join(this.#folder, 'logs'),
       }),
@@ -165,9 +176,7 @@ export class IncidentNode implements AsyncDisposable {
   /** The kubelet's metrics, as text; empty when it does not answer. */
   async readMetrics(): Promise<string> {
     const signal = AbortSignal.timeout(5_000);
-    const answer = await fetch(`http://127.0.0.1:${this.#readOnlyPort}/metrics`, { signal }).catch(
-      () => undefined,
-    );
+    const answer = await fetch(`${this.kubeletUrls.url}/metrics`, { signal }).catch(() => undefined);
     return (await answer?.text()) ?? '';
   }
 
@@ -250,14 +259,12 @@ export class IncidentNode implements AsyncDisposable {
   /** What `podloop doctor` finds, with its defaults. */
   async examine(): Promise<Examination> {
     const startedMs = performance.now();
+    const { url, healthzUrl } = this.kubeletUrls;
     const diagnosis = await runDoctor({
       ...{ runtimeEndpoint: this.containerd.endpoint, clock: new SystemClock(), hostRoot: '/' },
       ...{ signal: new AbortController().signal, timeoutMs: 10_000, watchMs: 3_000, events: 'auto' },
       ...{ mayWrite: true, certificateFolders: this.certificateFolders },
-      kubelet: {
-        urls: [`http://127.0.0.1:${this.#readOnlyPort}`],
-        ...{ healthzUrl: `http://127.0.0.1:${this.#healthzPort}/healthz`, credentials: {} },
-      },
+      kubelet: { urls: [url], healthzUrl, credentials: {} },
       readAgent: () => Promise.reject(new Error('there is none')),
       readAgentPods: () => Promise.reject(new Error('there is none')),
     });
