@@ -7,6 +7,7 @@ import { churn } from './harness/churn.js';
 import { type Incident, ofTheNode, type Result } from './harness/incident.js';
 import { IncidentNode } from './harness/incident-node.js';
 import { clear, playIncident } from './harness/play-incident.js';
+import { NodeWitness } from './harness/node-witness.js';
 import { describeCommit, writeResult } from './harness/results.js';
 import { CERTIFICATE_INCIDENTS } from './incidents/certificates.js';
 import { DAEMON_INCIDENTS } from './incidents/daemons.js';
@@ -61,13 +62,17 @@ describe.each(RELEASES)('beside a kubelet on containerd %s', (release) => {
     `blames nothing in ${CHURN_MINUTES} min of pods that come and go and daemons that are restarted`,
     { timeout: (CHURN_MINUTES + 5) * 60_000 },
     async () => {
+      await using observer = await NodeWitness.start(node, path.join(folder, 'observe'));
       const { wrong, said, tookMs } = await churn(node, CHURN_MINUTES);
+      const { deaths, missing, twice } = await observer.compareDeaths();
       await writeResult({
         ...{ incident: `nothing: ${CHURN_MINUTES} min of churn`, containerd: release },
         ...{ verdict: wrong.length === 0 ? 'right' : 'missed', why: wrong.slice(0, 3).join('; ') },
-        ...{ tookS: tookMs / 1_000, said, ...now() },
+        ...{ tookS: tookMs / 1_000, ...now() },
+        said: `${said}; of ${deaths} deaths in the kubelet’s log podloop observe has ${deaths - missing.length} on record, ${twice.length} of them twice`,
       });
       expect(wrong).toEqual([]);
+      expect({ missing, twice }).toEqual({ missing: [], twice: [] });
     },
   );
 

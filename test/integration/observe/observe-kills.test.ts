@@ -12,9 +12,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { historyFolder, type Incident, IncidentStore, Journal, type JournalEntry } from '#history';
-import { SystemClock } from '#base/time/clock.js';
-import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { type Incident, IncidentStore, type JournalEntry } from '#history';
 import { patiently } from '#support/patience.js';
 import { RecordingFile } from '../../../src/proxy/record/index.js';
 import { SeededRandom } from '../../containerd/churn/random.js';
@@ -22,6 +20,7 @@ import { EmbeddedNode } from '../embedded-node.js';
 import { PodloopProcess, runPodloop } from '../podloop-process.js';
 import { recordResult } from '../results-page.js';
 import { type EndedContainer, ObserverChurn } from './observer-churn.js';
+import { readJournal } from './read-journal.js';
 
 /** `npm run test:full` says 100. */
 const KILLS = Number(process.env['PODLOOP_OBSERVER_KILLS'] ?? 5);
@@ -122,7 +121,7 @@ it(
       await changed;
     }
 
-    const records = await readJournal();
+    const records = await readJournal(root);
     const reasons = new Set(records.map(({ reason }) => reason));
     for (const lost of ['HistoryDamaged', 'RecordsLost', 'RecordsDropped'])
       expect(reasons).not.toContain(lost);
@@ -193,23 +192,6 @@ function findUnnamed(records: readonly JournalEntry[], gaps: readonly Gap[]): nu
 async function readPods(): Promise<string> {
   const { containers } = await node.client.listContainers({});
   return containers.map(({ state }) => (state === 1 ? 'Running' : 'Ended')).join(' ');
-}
-
-/** What the disk has, read as the next observer would. */
-async function readJournal(): Promise<JournalEntry[]> {
-  const logger = new LogRecorder();
-  const journal = new Journal({
-    ...{ folder: historyFolder(root), nodeName: 'test', limits: { maxBytes: 64 * 2 ** 20, maxAgeMs: 1e12 } },
-    ...{ clock: new SystemClock(), logger },
-  });
-  const ending = new AbortController();
-  const running = journal.run(ending.signal);
-  const entries: JournalEntry[] = [];
-  for await (const entry of journal.read({}, new AbortController().signal)) entries.push(entry);
-  ending.abort();
-  await running;
-  expect(logger.complaints).toEqual([]);
-  return entries;
 }
 
 /** All incidents, after their recordings were read to the end. */
