@@ -9,6 +9,7 @@
  * @module
  */
 import { posix } from 'node:path';
+import { Slots } from '#base/async/slots.js';
 import { type GroupLimits, type LimitPhase, type Limits } from './group-limits.js';
 import { type GroupTrees, toWeight } from './group-trees.js';
 
@@ -20,9 +21,13 @@ export interface SliceLimitsOptions {
   readonly setSlice: (slice: string, properties: readonly string[], signal: AbortSignal) => Promise<void>;
 }
 
+/** systemd does one thing after the other, and each call costs a process. */
+const CALLS_AT_ONCE = 4;
+
 /** See the module. */
 export class SliceLimits {
   readonly #options: SliceLimitsOptions;
+  readonly #calls = new Slots({ limit: CALLS_AT_ONCE });
   /** What each slice has got, by its path. */
   readonly #settled = new Map<string, string>();
 
@@ -60,7 +65,12 @@ export class SliceLimits {
   /** Call it when a slice is gone: systemd is to forget what was set. Never rejects: it stays until the next boot at most. */
   async forget(path: string, signal: AbortSignal): Promise<void> {
     this.#settled.delete(path);
-    await this.#options.setSlice(posix.basename(path), [], signal).catch(() => undefined);
+    await this.#call(path, [], signal).catch(() => undefined);
+  }
+
+  async #call(path: string, words: readonly string[], signal: AbortSignal): Promise<void> {
+    const { setSlice } = this.#options;
+    await this.#calls.run(undefined, async () => setSlice(posix.basename(path), words, signal), signal);
   }
 
   async #put(
@@ -70,7 +80,7 @@ export class SliceLimits {
     signal: AbortSignal,
   ): Promise<void> {
     const known = this.#settled.get(path) ?? found.join(' ');
-    if (known !== words.join(' ')) await this.#options.setSlice(posix.basename(path), words, signal);
+    if (known !== words.join(' ')) await this.#call(path, words, signal);
     this.#settled.set(path, words.join(' '));
   }
 }

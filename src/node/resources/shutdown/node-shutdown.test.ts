@@ -209,6 +209,19 @@ describe('when the machine shuts down', () => {
     expect(JSON.stringify(machine.logger.complaints)).toContain('default/stuck');
   });
 
+  it('pods end although the disk of the agent hangs, which holds up the machine for a moment at most', async () => {
+    const write = async (): Promise<void> => new Promise(() => undefined);
+    machine = new Machine({ record: { read: async () => Promise.resolve(undefined), write } });
+    machine.add('web');
+    machine.ends.set('web', 2);
+    await begin();
+    expect(machine.done.at(-1)).toBe('end web 20');
+    await machine.clock.advance(2_000);
+    expect(machine.done.at(-1)).toBe('gone web');
+    await machine.clock.advance(5_000);
+    expect(machine.done.at(-1)).toBe('release');
+  });
+
   it('its times are on the disk from the beginning, and known to a later agent', async () => {
     machine.add('web');
     machine.ends.set('web', 5);

@@ -68,6 +68,8 @@ const RETRY_MS = { initialMs: 1_000, maxMs: 60_000 };
 const DELAY_PAUSES_MS = [100, 200, 400, 800, 1_600];
 /** A signal that was sent while the monitor started shows in the property, read after these pauses. */
 const MISSED_PAUSES_MS = [1_000, 9_000];
+/** How long the machine waits for the times of a shutdown to be on the disk. */
+const NOTE_LIMIT_MS = 5_000;
 /** While the machine shuts down: a logind that is restarted forgets that, and sends nothing. */
 const FORGOTTEN_PAUSE_MS = 5_000;
 
@@ -247,14 +249,15 @@ export class NodeShutdown {
     const lock = this.#lock;
     const groups = groupByPriority(periods, pods());
     const startedAtMs = clock.now();
-    await this.#note({ startedAtMs });
+    // A disk that hangs holds up no pod.
+    void this.#note({ startedAtMs });
     try {
       for (const group of groups) {
         signal.throwIfAborted();
         await this.#endGroup(group, signal);
       }
     } finally {
-      await this.#note({ startedAtMs, endedAtMs: clock.now() });
+      await settlesWithin(this.#note({ startedAtMs, endedAtMs: clock.now() }), NOTE_LIMIT_MS, clock);
       lock?.release();
     }
   }
