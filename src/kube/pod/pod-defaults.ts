@@ -3,6 +3,7 @@ import { type SupportRule } from '../fields/decode-object.js';
 import { withTableDefaults } from '../fields/table-defaults.js';
 import { type Pod, type PodSpec } from './pod.js';
 import { POD_TABLES } from './pod-fields.js';
+import { isPodLevelResource, podLevelResources, sumContainers } from './pod-level-resources.js';
 import { priorityOfClass } from './pod-priority.js';
 import { formatQuantity, getQuantity } from '../fields/quantity.js';
 import { SUPPORTED_FIELDS } from './read-pod.js';
@@ -12,8 +13,8 @@ import { type Volume } from './volume.js';
  * Fills in Kubernetes' defaults for supported fields that are missing. Pure and idempotent.
  *
  * Constants come from the tables of pod-fields.ts. Rules set the priority of Kubernetes' own classes, the
- * pull policy (Always for `:latest` and no tag), requests (the limit if there is none), host ports on the
- * node's network, and volumes without a source (emptyDir).
+ * pull policy (Always for `:latest` and no tag), requests (the limit if there is none), what a pod with resources of
+ * its own requests, host ports on the node's network, and volumes without a source (emptyDir).
  */
 export function applyPodDefaults(pod: Pod, isSupported: SupportRule = SUPPORTED_FIELDS): Pod {
   const full = withTableDefaults(pod, { kind: 'object', name: 'Pod' }, POD_TABLES, isSupported) as Pod;
@@ -24,10 +25,14 @@ export function applyPodDefaults(pod: Pod, isSupported: SupportRule = SUPPORTED_
 function withRules(spec: PodSpec): Partial<PodSpec> {
   const fill = (container: Container): Container => withContainerRules(container, spec.hostNetwork === true);
   const priority = spec.priority ?? priorityOfClass(spec.priorityClassName);
+  const containers = spec.containers.map(fill);
+  const initContainers = spec.initContainers?.map(fill);
+  const resources = podLevelResources(spec);
   return {
     ...(priority === undefined ? {} : { priority }),
-    containers: spec.containers.map(fill),
-    ...(spec.initContainers === undefined ? {} : { initContainers: spec.initContainers.map(fill) }),
+    containers,
+    ...(initContainers && { initContainers }),
+    ...(resources && { resources: withPodRules(resources, { containers, initContainers }) }),
     ...(spec.ephemeralContainers === undefined
       ? {}
       : { ephemeralContainers: spec.ephemeralContainers.map(fill) }),
@@ -37,6 +42,23 @@ function withRules(spec: PodSpec): Partial<PodSpec> {
           volumes: spec.volumes.map(withVolumeRules),
         }),
   };
+}
+
+/** What a pod does not request itself it requests for its containers, and otherwise as much as it may have. */
+function withPodRules(
+  own: ResourceRequirements,
+  pod: Pick<PodSpec, 'containers'> & { readonly initContainers: PodSpec['initContainers'] | undefined },
+): ResourceRequirements {
+  const { containers, initContainers = [] } = pod;
+  const sum = (side: 'limits' | 'requests', isCounted: (name: string) => boolean): ResourceList =>
+    Object.fromEntries(
+      [...sumContainers({ containers, initContainers }, side)]
+        .filter(([name]) => isCounted(name))
+        .map(([name, amount]) => [name, formatQuantity(amount)]),
+    );
+  const limits = { ...sum('limits', (name) => name.startsWith('hugepages-')), ...rounded(own.limits) };
+  const requests = { ...limits, ...sum('requests', isPodLevelResource), ...rounded(own.requests) };
+  return { ...own, ...(Object.keys(limits).length > 0 && { limits }), requests };
 }
 
 /** No source means an emptyDir. */

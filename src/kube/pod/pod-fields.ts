@@ -144,7 +144,7 @@ const OWN_TABLES = {
       'mount what the node has with hostPath; devices need a privileged container',
       '[]any',
     ),
-    resources: refused('give each container its own resources'),
+    resources: supported('ResourceRequirements'),
     hostnameOverride: supported('string', { emptyIsValue: true }),
     schedulingGroup: clustered(
       refused('leave it out: there is no scheduler here that would wait for the group'),

@@ -2,6 +2,7 @@ import { type Container } from '../container/container.js';
 import { type PodSpec } from './pod.js';
 import { findQuantity, toMilliUnits, toWholeUnits, wholeUnitsOf } from '../fields/quantity.js';
 import { initKindOf } from '../container/restart-rule.js';
+import { podLevelResources } from './pod-level-resources.js';
 
 /** The cpu and memory that a pod requests. */
 export interface PodRequests {
@@ -31,9 +32,15 @@ export function podOverhead({ overhead }: Pick<PodSpec, 'overhead'>): PodRequest
   return amountsOf((name) => overhead?.[name] ?? '0');
 }
 
-/** The requests of its containers alone. Pure. */
+/** The requests without the overhead: the pod's own, and of its containers what it does not request itself. Pure. */
 export function computeContainerRequests(spec: ContainersOfPod): PodRequests {
-  return mostAtOnce(spec, { nothing: NOTHING, of: requestsOf, add, larger });
+  const ofContainers = mostAtOnce(spec, { nothing: NOTHING, of: requestsOf, add, larger });
+  const { cpu, memory } = podLevelResources(spec)?.requests ?? {};
+  const own = amountsOf((name) => (name === 'cpu' ? cpu : memory) ?? '0');
+  return {
+    cpuMilli: cpu === undefined ? ofContainers.cpuMilli : own.cpuMilli,
+    memoryBytes: memory === undefined ? ofContainers.memoryBytes : own.memoryBytes,
+  };
 }
 
 /**
@@ -43,15 +50,19 @@ export function computeContainerRequests(spec: ContainersOfPod): PodRequests {
  */
 export function computeOtherRequests(spec: PodSpec): ReadonlyMap<string, bigint> {
   const { containers, initContainers = [], overhead = {} } = spec;
-  const names = new Set(Object.keys(overhead));
+  const whole = podLevelResources(spec)?.requests ?? {};
+  const names = new Set([...Object.keys(overhead), ...Object.keys(whole)]);
   for (const { resources: { limits = {}, requests = {} } = {} } of [...initContainers, ...containers]) {
     for (const name of [...Object.keys(limits), ...Object.keys(requests)]) names.add(name);
   }
   for (const name of ['cpu', 'memory']) names.delete(name);
   if (names.size === 0) return NO_OTHERS;
   const amounts = [...names].map((name): [string, bigint] => {
-    const ofContainers = mostWholeAtOnce(spec, (container) => requestedText(container, name));
-    return [name, ofContainers + wholeUnitsOf(overhead[name] ?? '0')];
+    const amount =
+      whole[name] === undefined
+        ? mostWholeAtOnce(spec, (container) => requestedText(container, name))
+        : wholeUnitsOf(whole[name]);
+    return [name, amount + wholeUnitsOf(overhead[name] ?? '0')];
   });
   return new Map(amounts.filter(([, amount]) => amount > 0n));
 }
@@ -75,7 +86,7 @@ export function isExtendedResource(name: string): boolean {
   return name.includes('/') && !/(^|\.)kubernetes\.io\//.test(name);
 }
 
-type ContainersOfPod = Pick<PodSpec, 'containers' | 'initContainers'>;
+type ContainersOfPod = Pick<PodSpec, 'containers' | 'initContainers' | 'resources'>;
 
 /** How amounts of one type are combined. */
 interface Sum<Amount> {

@@ -10,6 +10,7 @@ import {
   type Container,
   type EphemeralContainer,
   type ResourceList,
+  type ResourceRequirements,
   type RestartPolicy,
   type SeLinuxOptions,
   type SecurityProfile,
@@ -63,6 +64,8 @@ export interface PodSpec {
   readonly hostAliases?: readonly HostAlias[];
   /** A RuntimeClass of the pod's API server; in a manifest, a handler of the runtime itself. */
   readonly runtimeClassName?: string;
+  /** What its containers have together: see pod-level-resources.ts. */
+  readonly resources?: ResourceRequirements;
   /** The pod's overhead beside its containers, by resource; only of pods of an API server. */
   readonly overhead?: ResourceList;
   /** Whether containers get variables for the services of their namespace; only of pods of an API server. */

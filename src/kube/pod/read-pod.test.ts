@@ -159,7 +159,6 @@ describe('a pod as written', () => {
   it('is refused for any unsupported object, empty or not', () => {
     const empty = podOf({
       ...{
-        resources: {},
         schedulingGroup: {},
         serviceAccountName: {},
         securityContext: { windowsOptions: {} },
@@ -177,7 +176,6 @@ describe('a pod as written', () => {
     expect(refused.map(({ path }) => formatFieldPath(path)).sort()).toEqual([
       'spec.containers[0].env[0].valueFrom.fileKeyRef',
       'spec.containers[0].securityContext.windowsOptions',
-      'spec.resources',
       'spec.schedulingGroup',
       'spec.securityContext.windowsOptions',
       'spec.volumes[0].projected.sources[0].serviceAccountToken',

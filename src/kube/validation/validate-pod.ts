@@ -14,6 +14,7 @@ import { type Pod, type PodDnsConfig, type PodSpec } from '../pod/pod.js';
 import { inRange, ProblemList } from './problem-list.js';
 import { validateContainers } from './validate-container.js';
 import { validateMetadata } from './validate-metadata.js';
+import { validatePodResources } from './validate-resources.js';
 import { validatePodSecurity } from './validate-security.js';
 import { validatePodAnnotations } from './validate-pod-annotations.js';
 import { validateScheduling } from './validate-scheduling.js';
@@ -41,6 +42,7 @@ function validateSpec(spec: Draft<PodSpec>, list: ProblemList): void {
   const path = ['spec'];
   validateContainers(spec, path, list);
   validateVolumes(spec.volumes, [...path, 'volumes'], list);
+  validatePodResources(spec, path, list);
   list.check([...path, 'terminationGracePeriodSeconds'], spec.terminationGracePeriodSeconds, inRange(0));
   list.check([...path, 'activeDeadlineSeconds'], spec.activeDeadlineSeconds, inRange(1, LARGEST_INT32));
   for (const name of ['hostname', 'subdomain'] as const) {

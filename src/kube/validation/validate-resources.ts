@@ -1,10 +1,12 @@
-import { type ResourceList, type ResourceRequirements } from '../container/container.js';
-import { type Draft } from '../fields/draft.js';
+import { type Container, type ResourceList, type ResourceRequirements } from '../container/container.js';
+import { type Draft, entriesOf } from '../fields/draft.js';
+import { type PodSpec } from '../pod/pod.js';
+import { isPodLevelResource, sumContainers } from '../pod/pod-level-resources.js';
 import { type FieldPath } from '../fields/field-path.js';
 import { invalid, required, unsupportedValue } from '../fields/field-problem.js';
 import { checkQualifiedName } from './name-rules.js';
 import { type ProblemList } from './problem-list.js';
-import { compareQuantities, findQuantity, getQuantity } from '../fields/quantity.js';
+import { compareQuantities, findQuantity, formatQuantity, getQuantity } from '../fields/quantity.js';
 
 const STANDARD = ['cpu', 'memory', 'ephemeral-storage'];
 const HUGE_PAGES = 'hugepages-';
@@ -37,6 +39,46 @@ export function validateResources(
   if (!names.some((name) => name.startsWith(HUGE_PAGES))) return;
   if (names.includes('cpu') || names.includes('memory')) return;
   list.add(required(path, 'huge pages need a limit or request of cpu or memory beside them'));
+}
+
+/** Validates the resources of a whole pod, by themselves and against those of its containers. */
+export function validatePodResources(spec: Draft<PodSpec>, path: FieldPath, list: ProblemList): void {
+  const { resources } = spec;
+  if (resources === undefined) return;
+  const place = [...path, 'resources'];
+  validateResources(resources, place, list);
+  for (const side of ['limits', 'requests'] as const) {
+    for (const key of Object.keys(resources[side] ?? {}))
+      if (!isPodLevelResource(key))
+        list.add(unsupportedValue([...place, side, { key }], key, ['cpu', 'memory', `${HUGE_PAGES}2Mi`]));
+  }
+  const readable = (containers: Draft<PodSpec>['containers']) =>
+    entriesOf(containers).map(([, { restartPolicy, resources: own }]) => {
+      const amounts = (of: Draft<ResourceList> | undefined) =>
+        Object.fromEntries(Object.entries(of ?? {}).filter(([, amount]) => amount !== undefined));
+      const { limits, requests } = own ?? {};
+      return { restartPolicy, resources: { limits: amounts(limits), requests: amounts(requests) } };
+    }) as Container[];
+  const containers = readable(spec.containers);
+  const initContainers = readable(spec.initContainers);
+  for (const [key, sum] of sumContainers({ containers, initContainers }, 'requests')) {
+    const { limits, requests } = resources;
+    const request = requests?.[key] ?? limits?.[key];
+    if (request === undefined || compareQuantities(sum, getQuantity(request)) <= 0) continue;
+    const side = requests?.[key] === undefined ? 'limits' : 'requests';
+    const rule = `must be at least ${formatQuantity(sum)}, which the containers request together`;
+    list.add(invalid([...place, side, { key }], request, rule));
+  }
+  for (const name of ['initContainers', 'containers'] as const) {
+    readable(spec[name]).forEach(({ resources: own }, at) => {
+      for (const [key, limit] of Object.entries(own?.limits ?? {})) {
+        const whole = resources.limits?.[key];
+        if (whole === undefined || compareQuantities(getQuantity(limit), getQuantity(whole)) <= 0) continue;
+        const rule = `must be at most the limit of the pod, ${whole}`;
+        list.add(invalid([...path, name, at, 'resources', 'limits', { key }], limit, rule));
+      }
+    });
+  }
 }
 
 function validateAmounts(

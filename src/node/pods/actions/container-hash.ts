@@ -69,6 +69,8 @@ const SPEC_FIELDS: Readonly<Record<keyof PodSpec, ChangeNeeds>> = {
   nodeName: 'nothing',
   // An API server does not let these change.
   serviceAccountName: 'nothing',
+  // What counts is its class: see below.
+  resources: 'nothing',
   overhead: 'nothing',
   enableServiceLinks: 'nothing',
   // Replaced by the host ports, which mean nothing on the host network: see below.

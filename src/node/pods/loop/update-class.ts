@@ -56,6 +56,7 @@ export const SPEC_UPDATES: Classes<PodSpec> = {
   hostnameOverride: 'pod',
   hostAliases: 'pod',
   runtimeClassName: 'pod',
+  resources: 'pod',
   overhead: 'pod',
   enableServiceLinks: 'pod',
   priority: 'pod',

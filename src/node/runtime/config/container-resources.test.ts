@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { type ResourceList } from '#kube/container/container.js';
 import { aSpecPod, aSpecContainer, someNodeFacts } from '#support/builders/node-pods.js';
-import { computeContainerResources, computePodResources } from './container-resources.js';
+import {
+  computeContainerResources,
+  computePodLimits,
+  computePodResources,
+  computePodShares,
+} from './container-resources.js';
 
 const node = someNodeFacts();
 
@@ -33,6 +38,35 @@ describe('the limits of a container', () => {
 
   it('of memory are bytes', () => {
     expect(resourcesOf({}, { memory: '64Mi' }).memoryLimitInBytes).toBe(67_108_864n);
+  });
+});
+
+describe('the resources of a whole pod', () => {
+  const whole = (limits: ResourceList, requests: ResourceList, ...own: ResourceList[]) =>
+    aSpecPod({
+      resources: { limits, requests },
+      containers: own.map((each, at) => aSpecContainer({ name: `c${at}`, resources: { requests: each } })),
+    });
+
+  it('are those of its group, and the limits of containers without their own', () => {
+    const pod = whole({ cpu: '2', memory: '1Gi' }, { cpu: '500m', memory: '1Gi' }, {}, { cpu: '250m' });
+    expect(computePodLimits(pod, node)).toEqual({
+      cpuQuotaUs: 200_000n,
+      cpuPeriodUs: 100_000n,
+      memoryBytes: 2n ** 30n,
+    });
+    expect(computePodShares(pod)).toBe(512n);
+    expect(computePodResources(pod, node)).toMatchObject({ cpuShares: 512n, cpuQuota: 200_000n });
+    const [first, second] = pod.spec.containers.map((each) => computeContainerResources(pod, each, node));
+    expect(first).toMatchObject({ cpuShares: 2048n, cpuQuota: 200_000n, memoryLimitInBytes: 2n ** 30n });
+    expect(second).toMatchObject({ cpuShares: 256n, cpuQuota: 200_000n, memoryLimitInBytes: 2n ** 30n });
+  });
+
+  it('share out the memory that no container requests among all of them, when memory runs out', () => {
+    const pod = whole({}, { memory: '4Gi' }, { memory: '2Gi' }, {});
+    const scores = pod.spec.containers.map((each) => computeContainerResources(pod, each, node).oomScoreAdj);
+    // Of 8 GiB: 2 and 1, and nothing and 1.
+    expect(scores).toEqual([625n, 875n]);
   });
 });
 

@@ -1,5 +1,6 @@
 import { cri } from '#watch';
 import { type Container } from '#kube/container/container.js';
+import { withPodLimits } from '#kube/pod/pod-level-resources.js';
 import { computeContainerRequests, computePodRequests, podOverhead } from '#kube/pod/pod-requests.js';
 import { type Pod } from '#kube/pod/pod.js';
 
@@ -38,11 +39,13 @@ export function computeContainerResources(
   facts: ResourceFacts,
 ): ContainerResources {
   const cpuRequest = amountOf(container, 'requests', 'cpu');
-  const cpuLimit = amountOf(container, 'limits', 'cpu');
+  // Where a container has none, the pod's: programs size themselves by the limits of their own group.
+  const limited = withPodLimits(pod.spec, container);
+  const cpuLimit = amountOf(limited, 'limits', 'cpu');
   return cri.LinuxContainerResources.fromPartial({
     cpuShares: toShares(cpuRequest === 0n ? cpuLimit : cpuRequest),
     ...toQuota(cpuLimit, facts),
-    memoryLimitInBytes: amountOf(container, 'limits', 'memory'),
+    memoryLimitInBytes: amountOf(limited, 'limits', 'memory'),
     oomScoreAdj: BigInt(computeOomScore(pod, container, facts.memoryCapacityBytes)),
     hugepageLimits: [...computeHugepageLimits(container, facts.hugePageSizes ?? [])],
     unified: {
@@ -52,7 +55,7 @@ export function computeContainerResources(
         : { [SWAP_FILE]: String(computeSwapLimit(pod, container, { ...facts, swap: facts.swap })) }),
       ...(facts.memoryQos === undefined
         ? {}
-        : computeMemoryQos(pod, container, {
+        : computeMemoryQos(pod, limited, {
             ...{ memoryQos: facts.memoryQos, pageSizeBytes: facts.pageSizeBytes ?? USUAL_PAGE_BYTES },
           })),
     },
@@ -67,7 +70,7 @@ export interface PodLimits {
 }
 
 /**
- * The limits of a whole pod: the sum over its containers, if each has one, plus its overhead. Pure.
+ * The limits of a whole pod: its own, else the sum over its containers, if each has one, plus its overhead. Pure.
  *
  * Source: the kubelet's cgroups of pods, as operators see them.
  */

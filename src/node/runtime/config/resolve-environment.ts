@@ -13,6 +13,7 @@ import {
   type ResourceFieldSelector,
 } from '#kube/objects/env-source.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
+import { withPodLimits } from '#kube/pod/pod-level-resources.js';
 import { ContainerEnvironment } from './container-environment.js';
 
 /** Sources of values that are not in a manifest. */
@@ -111,7 +112,7 @@ function resourceOf(
 ): string {
   const container = selectContainer(pod, selector, own);
   if (container === undefined) throw new Error(`container ${selector.containerName ?? ''} not found`);
-  return resourceValue(container, selector, facts);
+  return resourceValue(withPodLimits(pod.spec, container), selector, facts);
 }
 
 function keyOf<Value>(

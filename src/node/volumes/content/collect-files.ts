@@ -28,6 +28,7 @@ import {
   type ServiceAccountTokenProjection,
   type VolumeProjection,
 } from '#kube/pod/volume.js';
+import { withPodLimits } from '#kube/pod/pod-level-resources.js';
 import { messageOf } from '#base/errors/errors.js';
 import { type ContentFile, type ContentPayload } from './content-payload.js';
 
@@ -173,5 +174,5 @@ function downwardValue(
   const selector = resourceFieldRef!;
   const container = selectContainer(pod, selector);
   if (container === undefined) throw new Error(`container ${selector.containerName ?? ''} not found`);
-  return resourceValue(container, selector, downward);
+  return resourceValue(withPodLimits(pod.spec, container), selector, downward);
 }
