@@ -107,11 +107,11 @@ function rounded(amounts: ResourceList | undefined): ResourceList | undefined {
 
 const MILLI = 1_000_000n;
 
-/** Whether the content behind an image name may change: `:latest`, or neither tag nor digest. */
 function pullPolicyOf(image: string): 'Always' | 'IfNotPresent' {
   return isLatest(image) ? 'Always' : 'IfNotPresent';
 }
 
+/** Whether the content behind an image name may change: `:latest`, or neither tag nor digest. */
 function isLatest(image: string): boolean {
   const match = REFERENCE.exec(image);
   if (match === null) return false;
