@@ -5,13 +5,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { patiently } from '#support/patience.js';
 import { ChaosProxy, parseRules } from '../../src/proxy/chaos/index.js';
 import { findClusterBinaries } from '../cluster/harness/cluster-binaries.js';
-import { runtimeService } from '../containerd/harness/cri-driver.js';
 import { signalProcess } from '../containerd/harness/processes.js';
 import { PodloopProcess, runPodloop } from '../integration/podloop-process.js';
 import { IncidentNode, until } from './harness/incident-node.js';
 import { findTraces } from './harness/kubelet-traces.js';
 import { lockMachine } from './harness/machine-lock.js';
 import { describeCommit, writeResult } from './harness/results.js';
+import { lockLists } from './incidents/shims.js';
 
 const RELEASES = (process.env['PODLOOP_RELEASES'] ?? '1.7,2.1').split(',') as ('1.7' | '2.1')[];
 const UNHEALTHY = /err="PLEG is not healthy: pleg was last seen active 3m/;
@@ -51,10 +51,7 @@ const CAUSES: readonly Cause[] = [
       const { shim, containerId, fullName } = await node.find('web');
       await signalProcess(shim, 'SIGSTOP');
       atEnd(() => signalProcess(shim, 'SIGCONT'));
-      const update = { containerId, linux: { cpuShares: 100n }, annotations: {} };
-      void node.containerd.driver
-        .call(runtimeService.updateContainerResources, update as never, { deadlineMs: 900_000 })
-        .catch(() => undefined);
+      await lockLists({ node }, containerId);
       return { codes: ['ShimStopped'], words: [fullName, String(shim.pid)] };
     },
   },

@@ -1,10 +1,14 @@
 import { mkdir, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { cri } from '#watch';
 import { runtimeService } from '../../containerd/harness/cri-driver.js';
 import { freezerOf } from '../../containerd/harness/leftovers.js';
 import { signalProcess } from '../../containerd/harness/processes.js';
 import { type Incident, type Scene } from '../harness/incident.js';
+import { until } from '../harness/incident-node.js';
 
+/** Longer than any incident. */
+const LOCKED_MS = 1_800_000;
 const PROBE = { exec: { command: ['/bin/true'] }, periodSeconds: 2, timeoutSeconds: 1 };
 
 async function stop({ pods: [pod], atEnd }: Scene): Promise<void> {
@@ -23,6 +27,24 @@ export async function freeze(pid: number, { node, atEnd }: Scene): Promise<void>
     await writeFile(path.join(folder, '../cgroup.procs'), String(pid)).catch(() => undefined);
     await rmdir(folder).catch(() => undefined);
   });
+}
+
+/**
+ * Has containerd wait for the stopped shim of a container while it holds that container's lock, for which every list waits. Resolves
+ * once a list does.
+ */
+export async function lockLists({ node }: Pick<Scene, 'node'>, containerId: string): Promise<void> {
+  const { driver } = node.containerd;
+  const update = cri.UpdateContainerResourcesRequest.fromPartial({ containerId, linux: { cpuShares: 100n } });
+  void driver
+    .call(runtimeService.updateContainerResources, update, { deadlineMs: LOCKED_MS })
+    .catch(() => undefined);
+  const list = async (): Promise<boolean> =>
+    driver
+      .call(runtimeService.listContainers, { filter: undefined }, { deadlineMs: 2_000 })
+      .then(() => false)
+      .catch(() => true);
+  await until('the list of containers hangs', 30_000, list);
 }
 
 const expectShim = ({ pods: [pod] }: Scene, remedy: RegExp) => ({
@@ -96,11 +118,7 @@ export const SHIM_INCIDENTS: readonly Incident[] = [
     ageMs: 5_000,
     make: async (scene) => {
       await stop(scene);
-      const { containerId } = scene.pods[0]!;
-      const update = { containerId, linux: { cpuShares: 100n }, annotations: {} };
-      void scene.node.containerd.driver
-        .call(runtimeService.updateContainerResources, update as never, { deadlineMs: 300_000 })
-        .catch(() => undefined);
+      await lockLists(scene, scene.pods[0]!.containerId);
       return expectShim(scene, /kill -CONT/);
     },
   },
