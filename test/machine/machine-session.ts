@@ -7,6 +7,7 @@ import { type NodeImage } from './node-image.js';
 import { installScript, PROJECT_IN_MACHINE } from './payload.js';
 import { runDiskReplay } from './power/disk-replay.js';
 import { runPowerCuts } from './power/power-cuts.js';
+import { runShutdowns } from './power/shutdowns.js';
 import { runUserland } from './userland/run-userland.js';
 import { liveReportOf, type OutsideSuite, type Suite, suiteCommand } from './suites.js';
 
@@ -89,6 +90,9 @@ export class MachineSession implements AsyncDisposable {
       switch (what.kind) {
         case 'power cuts':
           await runPowerCuts({ ...common, ...what });
+          break;
+        case 'shutdowns':
+          await runShutdowns({ ...common, ...what });
           break;
         case 'disk replay':
           await runDiskReplay({ ...common, ...what, folder: place });

@@ -213,13 +213,15 @@ export class Machine implements AsyncDisposable {
     this.#emulator = undefined;
   }
 
-  /** Asks systemd to power off, and waits for the emulator to end; cuts the power after two minutes. */
-  async powerOff(): Promise<void> {
-    await this.run('systemctl --no-block poweroff', { timeoutMs: 30_000 });
+  /** Has a script power the machine off, and waits for the emulator to end; cuts the power when the time is over. Whether it was not. */
+  async powerOff(script = 'systemctl --no-block poweroff', limitMs = 120_000): Promise<boolean> {
+    await this.run(script, { timeoutMs: 30_000 });
     const over = new AbortController();
-    await Promise.race([this.#exited, sleep(120_000, undefined, over)]).catch(() => undefined);
+    const exited = this.#exited.then(() => true);
+    const isOver = await Promise.race([exited, sleep(limitMs, false, over)]).catch(() => false);
     over.abort();
     await this.kill();
+    return isOver;
   }
 
   /** The end of what the machine wrote to its console. */

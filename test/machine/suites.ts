@@ -34,7 +34,7 @@ export type Need = 'kubernetes' | 'packages';
 
 /** What is done to a machine from outside of it (see power/), or with its files but without it (see userland/). */
 export type OutsideSuite =
-  | { readonly kind: 'power cuts'; readonly seed: number; readonly cuts: number }
+  | { readonly kind: 'power cuts' | 'shutdowns'; readonly seed: number; readonly cuts: number }
   | { readonly kind: 'disk replay'; readonly seed: number; readonly points: number }
   | { readonly kind: 'userland'; readonly user: Suite['user'] };
 
@@ -169,25 +169,23 @@ function storySuites(
   });
 }
 
-/** Two sittings of cuts on a node each, and the replay of a disk's writes. */
+/** Two sittings of cuts on a node each, the replay of a disk's writes, and shutdowns of which half are cut off. */
 function powerSuites(): Suite[] {
   const outside: Readonly<Record<string, OutsideSuite>> = {
     'power cuts 1 to 5': { kind: 'power cuts', seed: 1, cuts: 5 },
     'power cuts 6 to 10': { kind: 'power cuts', seed: 2, cuts: 5 },
     'power and the disk’s own writes': { kind: 'disk replay', seed: 1, points: 50 },
   };
+  const common = { long: true, ownMachine: true, limitMinutes: 180, dependsOn: ['test/machine/power'] };
   const files = ['test/machine/inside/cut-setup.test.ts'];
-  return Object.entries(outside).map(([name, what]) =>
+  return [
+    ...Object.entries(outside).map(([name, what]) => suite({ ...common, name, files, outside: what })),
     suite({
-      name,
-      files,
-      outside: what,
-      long: true,
-      ownMachine: true,
-      limitMinutes: 180,
-      dependsOn: ['test/machine/power'],
+      ...{ ...common, name: 'ten shutdowns', images: ['debian13'] },
+      files: ['test/machine/inside/shutdown-setup.test.ts'],
+      outside: { kind: 'shutdowns', seed: 1, cuts: 10 },
     }),
-  );
+  ];
 }
 
 /** `npm test` whole, with the programs of Debian 13 on this machine's kernel. */
