@@ -1,7 +1,8 @@
+import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { isDone, mergeResults } from './kept-results.js';
+import { isDone, mergeResults, readResults, RESULTS_FILE } from './kept-results.js';
 import { type MachineResult } from './machine-result.js';
-import { formatMachinePage } from './results-page.js';
+import { formatGuardsPage, formatMachinePage } from './results-page.js';
 import { type Suite } from './suites.js';
 
 const SUITE: Suite = {
@@ -71,4 +72,17 @@ it('the page counts verdicts for each image and says why a test did not pass', a
   expect(cells.join('\n')).toMatch(/`debian13`: .* \| 1 \| 1 \| 0 \|/);
   expect(cells.join('\n')).toMatch(/`containerd2`: .* \| 0 \| 0 \| 1 \|/);
   expect(cells).toContain('| a \\| b | **failed**: expected \\<a> | 2 | 2026-11-28 | abcdef12 |');
+});
+
+it('the page about guards has every suite of them, those that never ran as well, and is made from the results', async () => {
+  const page = await formatGuardsPage([
+    { ...PASSED, suite: 'guards' },
+    { ...PASSED, suite: 'guards', title: 'more', verdict: 'not judged', date: '2026-11-29' },
+  ]);
+  const lines = page.split('\n').map((line) => line.replaceAll(/ +/g, ' '));
+  const rowOf = (suite: string): string | undefined => lines.find((line) => line.startsWith(`| ${suite} |`));
+  expect(rowOf('guards')).toMatch(/\| `debian13` \| 1 passed, 1 not judged \| 2026-11-29, abcdef12 \|$/);
+  expect(rowOf('ten shutdowns')).toContain('**not run yet**');
+  const kept = await readFile('docs/results/guards.md', 'utf8');
+  expect(kept).toBe(await formatGuardsPage(await readResults(RESULTS_FILE)));
 });

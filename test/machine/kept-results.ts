@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 
 import { type ImageName } from './image-recipe.js';
 import { type MachineResult, type TestResult } from './machine-result.js';
-import { formatMachinePage } from './results-page.js';
+import { formatGuardsPage, formatMachinePage } from './results-page.js';
 import { type Suite } from './suites.js';
 
 const execute = promisify(execFile);
@@ -12,6 +12,7 @@ const execute = promisify(execFile);
 /** Relative to the project. */
 export const RESULTS_FILE = 'docs/results/machine.json';
 const RESULTS_PAGE = 'docs/results/machine.md';
+const GUARDS_PAGE = 'docs/results/guards.md';
 
 /** What earlier runs came to; nothing when there is no such file. */
 export async function readResults(file: string): Promise<MachineResult[]> {
@@ -47,6 +48,7 @@ export async function keepResults(
   const merged = mergeResults(await readResults(RESULTS_FILE), results, { ...about, date });
   await writeFile(RESULTS_FILE, `${JSON.stringify(merged, undefined, 1)}\n`);
   await writeFile(RESULTS_PAGE, await formatMachinePage(merged));
+  await writeFile(GUARDS_PAGE, await formatGuardsPage(merged));
 }
 
 /**

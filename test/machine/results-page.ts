@@ -25,6 +25,52 @@ export async function formatMachinePage(results: readonly MachineResult[]): Prom
   return format(page, { ...config, parser: 'markdown' });
 }
 
+/** The suites that show whether a node survives its pods, its shutdowns and its settings. */
+const GUARDS: Readonly<Record<string, string>> = {
+  guards:
+    'fork bomb, twenty memory bombs, log flood, processes spent, disk filled: the agent answers, the culprit goes, the others live',
+  'node shutdown': 'pods end before the machine does, none starts, all are back when it is cancelled',
+  'ten shutdowns':
+    'ten shutdowns under load, five of them cut off: each pod gets its time, the critical one ends last, all are back',
+  'cgroup drivers': 'limits of pods and containers, memory that is kept for them, with both drivers',
+  'own limits': 'containers see their own limits',
+  'volume sizes': 'project quotas hold claims to their size',
+  eviction: 'a node of a control plane that is short of disk',
+};
+const GUARDS_HEAD = `# The node protects itself
+
+For operators who ask whether a node survives its pods. Each suite attacks a stock Debian 13 (cgroup v2, systemd) under QEMU, as
+[test/machine](../../test/machine/README.md) says. This page is made from
+machine.json, and [its page](machine.md) has each test. A suite that ran into a time limit is **not judged**.`;
+
+/** docs/results/guards.md. */
+export async function formatGuardsPage(results: readonly MachineResult[]): Promise<string> {
+  const rows = Object.entries(GUARDS).flatMap(([suite, what]) => {
+    const own = results.filter((result) => result.suite === suite);
+    const images = [...new Set(own.map(({ image }) => image))];
+    if (images.length === 0) return [`| ${suite} | ${what} | – | **not run yet** | |`];
+    return images.map((image) => {
+      const here = own.filter((result) => result.image === image);
+      const counts = VERDICTS.flatMap((verdict) => {
+        const count = here.filter((result) => result.verdict === verdict).length;
+        return count === 0 ? [] : [`${count} ${verdict}`];
+      });
+      const last = here
+        .map(({ date, commit }) => `${date}, ${commit}`)
+        .sort()
+        .at(-1)!;
+      return `| ${suite} | ${what} | \`${image}\` | ${counts.join(', ')} | ${last} |`;
+    });
+  });
+  const table = [
+    '| suite | what it shows | image | tests | last run |',
+    '| --- | --- | --- | --- | --- |',
+    ...rows,
+  ];
+  const config = await resolveConfig('docs/results/guards.md');
+  return format([GUARDS_HEAD, table.join('\n')].join('\n\n'), { ...config, parser: 'markdown' });
+}
+
 function formatSummary(results: readonly MachineResult[]): string {
   const rows = IMAGES.map((image) => {
     const own = results.filter((result) => result.image === image);

@@ -24,15 +24,17 @@ const FLAGS = [
   `--container-log-max-size ${LOG_MIB}Mi --container-log-max-files ${LOG_FILES}`,
 ].join(' ');
 
-const culprit = (name: string, script: string): string => `apiVersion: v1
+const culprit = (name: string, script: string, more: string): string => `apiVersion: v1
 kind: Pod
 metadata: { name: ${name} }
 spec:
   hostNetwork: true
   terminationGracePeriodSeconds: 1
   containers:
-    - { name: main, image: podloop.local/host, command: [sh, -c, '${script}'] }
-`;
+    - name: main
+      image: podloop.local/host
+      command: [sh, -c, '${script}']
+${more}`;
 
 /** Guaranteed, so that the kernel kills it last. */
 const GUARANTEED = '      resources: { limits: { cpu: 100m, memory: 64Mi } }\n';
@@ -40,8 +42,8 @@ const GUARANTEED = '      resources: { limits: { cpu: 100m, memory: 64Mi } }\n';
 describe('a node with pods that harm it', () => {
   let life: string;
 
-  const put = async (name: string, script: string): Promise<void> =>
-    writeFile(join(MANIFESTS, `${name}.yaml`), culprit(name, script));
+  const put = async (name: string, script: string, more = ''): Promise<void> =>
+    writeFile(join(MANIFESTS, `${name}.yaml`), culprit(name, script, more));
   const remove = async (...names: string[]): Promise<void> => {
     await shell(`rm -f ${names.map((name) => join(MANIFESTS, `${name}.yaml`)).join(' ')}`);
     await untilPrints(
@@ -124,6 +126,41 @@ describe('a node with pods that harm it', () => {
     await expectWell();
     expect(Number(await shell(`ls ${logs} | wc -l`))).toBeLessThanOrEqual(LOG_FILES + 1);
     await remove('talks');
+  });
+
+  it('survives ten pods that spend all processes they can have, and stays below what all pods may have', async () => {
+    const names = Array.from({ length: 10 }, (_, at) => `spends-${at}`);
+    for (const name of names)
+      await put(
+        name,
+        'n=0; while [ $n -lt 90 ]; do sleep 1000 & n=$((n+1)); done; while :; do sleep 1; done',
+      );
+    const all = '$(find /sys/fs/cgroup -maxdepth 4 -name kubepods | head -1)';
+    await untilPrints(`cat ${all}/pids.current`, (text) => Number(text) >= names.length * 90);
+    const [limit, most] = [await shell(`cat ${all}/pids.max`), await shell('cat /proc/sys/kernel/pid_max')];
+    expect(Number(limit)).toBeGreaterThan(0);
+    expect(Number(limit)).toBeLessThanOrEqual(Number(most) - 1_000);
+    await expectWell();
+    await remove(...names);
+  });
+
+  it('survives a pod that writes more to the disk than it may, which goes alone', async () => {
+    const limit = '      resources: { limits: { ephemeral-storage: 50Mi } }\n';
+    await put('fills', 'head -c 300000000 /dev/zero > /fill; while :; do sleep 1; done', limit);
+    await untilPrints('podloop get pods --no-headers 2>&1', /^fills-\S+ .*\bEvicted\b/m);
+    await expectWell();
+    await remove('fills');
+  });
+
+  it('ends all of a container that is at its own limit, and says so', async () => {
+    const limit = '      resources: { limits: { memory: 64Mi } }\n';
+    await put('whole', 'sleep 1000 & tail /dev/zero', limit);
+    await untilPrints(
+      'podloop events -A --types Warning 2>&1',
+      /OOMKilling\s+pod\/whole-\S+\s+.*The kernel killed all processes of the container.*: the container was at its memory limit/i,
+    );
+    await expectWell();
+    await remove('whole');
   });
 
   it('starts pods again after all of that', async () => {
