@@ -108,6 +108,13 @@ describe('a page', () => {
     expect(lost).toEqual([]);
   });
 
+  it('says in its first words for whom it is', () => {
+    // The list of all pages is a table of readers; results and the pages of each export are found by what they are of.
+    const written = pages.filter((page) => /^docs\/(?:[^/]+|guides\/[^/]+|reference\/[^/]+)\.md$/.test(page));
+    const silent = written.filter((page) => !/^# .+\n\nFor [a-z]/.test(readText(page)));
+    expect(silent).toEqual(['docs/README.md']);
+  });
+
   it('names only files of src/ and test/ that are there', () => {
     const names = /`((?:src|test|scripts|docs|examples|benchmarks|proto)\/[\w./-]+)`/g;
     const lost = pages
