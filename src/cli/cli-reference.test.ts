@@ -44,6 +44,8 @@ describe('the reference page of the command line', () => {
 
   it.each(COMMANDS.map((command) => [command.name, command] as const))(
     'has every option of podloop %s and no other',
+    // The first ones load most of the program.
+    { timeout: 240_000 },
     async (name, command) => {
       const { options } = await command.load(host);
       const documented = firstCells(section(`podloop ${name}`)).flatMap(longFlags);
