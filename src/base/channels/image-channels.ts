@@ -45,3 +45,8 @@ export interface ImageAccessJudgement {
 
 /** See {@link ImageAccessJudgement}. */
 export const imageAccessJudged = definePublishingChannel<ImageAccessJudgement>('podloop:images:access');
+
+/** An image was removed because its disk is too full, or because nobody has used it for long. */
+export const imageCollected = definePublishingChannel<{ readonly reason: 'age' | 'space' }>(
+  'podloop:images:collected',
+);

@@ -49,4 +49,6 @@ export const orphanFound = definePublishingChannel<{ readonly uid: string }>('po
 export const podEvicted = definePublishingChannel<{
   /** The kubelet's label eviction_signal. */
   readonly signal: string;
+  /** How old the measurement was by which it was chosen, for a shortage of the node. */
+  readonly statsAgeMs?: number | undefined;
 }>('podloop:sync:pod:evicted');

@@ -77,6 +77,7 @@ export function buildCollectors(given: CollectorsOptions): Collectors {
     }),
     images: new ImageCollector({
       ...{ clock, logger, pods, changes, pulled: given.pulled, records: given.pullRecords },
+      channels: given.channels,
       hasSeenPods: given.hasSeenPods,
       desiredImages: given.desiredImages,
       onEvent: given.onNodeEvent,

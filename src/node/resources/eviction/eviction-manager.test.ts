@@ -65,8 +65,11 @@ class Node {
         if (this.failure.clearUp !== undefined) throw this.failure.clearUp;
         this.garbage = 0;
       },
-      evict: ({ metadata: { name } }, { signal, message, disruption, gracePeriodSeconds }) => {
+      evict: ({ metadata: { name } }, { signal, message, disruption, gracePeriodSeconds, statsAgeMs }) => {
         this.#ending.add(name);
+        // No measurement is older than the time that a pod takes to end.
+        expect(statsAgeMs).toBeLessThanOrEqual(2_000);
+        expect(statsAgeMs).toBeGreaterThanOrEqual(0);
         expect(disruption).toBe(message);
         this.done.push(`evict ${name} for ${signal} within ${gracePeriodSeconds} s`);
       },

@@ -45,6 +45,8 @@ export interface Eviction {
   /** The reason of the pod's condition DisruptionTarget: it ends for the sake of others. */
   readonly disruption: string;
   readonly gracePeriodSeconds: number;
+  /** How old the measurement is by which the node is short. */
+  readonly statsAgeMs: number;
 }
 
 /** What {@link EvictionManager} needs. */
@@ -82,6 +84,8 @@ export class EvictionManager {
   #choice: VictimChoice;
   readonly #wakeup = new Wakeup();
   #latest: Supplies | undefined;
+  /** When the node was last measured, in monotonic milliseconds. */
+  #measuredAtMs = 0;
   /** Called when a hard threshold is met. */
   #onHardShortage: (() => void) | undefined;
   /** Settles when the pod that ends for a soft threshold is gone, or nothing waits for it any longer. */
@@ -96,6 +100,7 @@ export class EvictionManager {
   /** Accepts a new measurement. Returns at once. */
   noteSupplies(supplies: Supplies): void {
     this.#latest = supplies;
+    this.#measuredAtMs = this.#options.clock.monotonicMs();
     this.#wakeup.wake();
     if (this.#options.rules.some((rule) => rule.isHard && findShortage(rule, supplies)))
       this.#onHardShortage?.();
@@ -131,6 +136,7 @@ export class EvictionManager {
       if (first.length === 0) await this.#untilLeft();
       else await this.#relieveNow(first, signal);
       supplies = await measureSupplies(signal);
+      this.#measuredAtMs = clock.monotonicMs();
     }
   }
 
@@ -211,14 +217,15 @@ export class EvictionManager {
     parts: DiskParts,
     signal: AbortSignal,
   ): Promise<EndingPod | undefined> {
-    const { evict, logger } = this.#options;
+    const { evict, logger, clock } = this.#options;
     const victim = await this.#choice.choose(met.rule.signal, parts, signal);
     if (victim === undefined) return undefined;
     const { pod, use } = victim;
     const { isHard } = met.rule;
     const gracePeriodSeconds = this.#graceOf(pod, met.rule);
     const message = toEvictionMessage(pod, use, met);
-    evict(pod, { signal: met.rule.signal, message, disruption: message, gracePeriodSeconds });
+    const statsAgeMs = clock.monotonicMs() - this.#measuredAtMs;
+    evict(pod, { signal: met.rule.signal, message, disruption: message, gracePeriodSeconds, statsAgeMs });
     logger.info('Eviction manager: pod is evicted', {
       ...{ pod: formatPod(pod.metadata), podUID: pod.metadata.uid, message },
     });

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RuntimeImage } from '../../runtime/runtime-changes.js';
 import { type PodStatus } from '../../../watch/observed/runtime.js';
+import { Channels } from '#base/channels/publishing-channel.js';
+import { imageCollected } from '#base/channels/image-channels.js';
 import { aContainer, aContainerStatus, aPod, aPodStatus } from '#testing/builders.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { LogRecorder } from '#support/fakes/log-recorder.js';
@@ -77,8 +79,11 @@ async function lab(options: World = {}) {
     observe: async (seen) => pulled.observe(seen),
     forget: async () => Promise.reject(new Error('disk is full')),
   };
+  const channels = new Channels();
+  const reasons: string[] = [];
+  channels.subscribe(imageCollected, ({ reason }) => reasons.push(reason));
   const collector = new ImageCollector({
-    ...{ clock, logger: log },
+    ...{ clock, logger: log, channels },
     pulled: options.isRecordFull === true ? full : pulled,
     pods: {
       uids: () => statuses.map(({ uid }) => uid),
@@ -114,7 +119,7 @@ async function lab(options: World = {}) {
     },
   });
   await clock.advance(10 * 60_000);
-  return { clock, collector, pulled, removed, statuses, looks, log, events };
+  return { clock, collector, pulled, removed, statuses, looks, log, events, reasons };
 }
 
 describe('the collector of images', () => {
@@ -188,17 +193,19 @@ describe('the collector of images', () => {
   });
 
   it('counts what was removed for its age as freed when the disk is too full, too', async () => {
-    const { clock, collector } = await lab({ available: 100, maxAgeMs: 10 * 60_000 });
+    const { clock, collector, reasons } = await lab({ available: 100, maxAgeMs: 10 * 60_000 });
     await clock.advance(1);
     expect(await collector.collect(never)).toMatchObject({
       removed: ['sha256:a', 'sha256:c'],
       freedBytes: 60,
     });
+    expect(reasons).toEqual(['age', 'age']);
   });
 
   it('removes all that may go when the node needs it, however much room there is', async () => {
-    const { collector, looks } = await lab({ available: 900, desired: ['registry.example/c:1'] });
+    const { collector, looks, reasons } = await lab({ available: 900, desired: ['registry.example/c:1'] });
     expect(await collector.collectAll(never)).toMatchObject({ removed: ['sha256:a'], isShort: false });
+    expect(reasons).toEqual(['space']);
     expect(looks).toEqual([]);
   });
 

@@ -14,6 +14,8 @@
 import { type RuntimeChanges, type RuntimeImage } from '../../runtime/runtime-changes.js';
 import { type ContainerStatus } from '#watch';
 import { messageOf } from '#base/errors/errors.js';
+import { imageCollected } from '#base/channels/image-channels.js';
+import { type Publisher, publishTo } from '#base/channels/publishing-channel.js';
 import { type Clock } from '#base/time/clock.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import {
@@ -41,7 +43,7 @@ export interface ImageRecords {
 export type ImageUser = Pick<ContainerStatus, 'image' | 'imageRef' | 'imageId'>;
 
 /** What {@link ImageCollector} needs. */
-export interface ImageCollectorOptions {
+export interface ImageCollectorOptions extends Publisher {
   readonly clock: Clock;
   readonly pods: ObservedPods;
   /**
@@ -167,12 +169,12 @@ export class ImageCollector {
 
     const plan = planImageRemovals(images, pulled.all(), isInUse, policy.minAgeMs, clock.now());
     const old = findOldImages(plan, pulled.all(), policy.maxAgeMs ?? 0, clock.now());
-    const aged = await this.#remove(old, Infinity, signal);
+    const aged = await this.#remove(old, Infinity, 'age', signal);
     const toFree = await howMuch();
     if (toFree === 0) return aged;
     const gone = new Set(aged.removed);
     const left = plan.filter(({ id }) => !gone.has(id));
-    const { removed, freedBytes, isShort } = await this.#remove(left, toFree, signal);
+    const { removed, freedBytes, isShort } = await this.#remove(left, toFree, 'space', signal);
     return {
       removed: [...aged.removed, ...removed],
       freedBytes: aged.freedBytes + freedBytes,
@@ -199,6 +201,7 @@ export class ImageCollector {
   async #remove(
     plan: readonly RuntimeImage[],
     toFree: number,
+    reason: 'age' | 'space',
     signal: AbortSignal,
   ): Promise<CollectedImages> {
     const removed: string[] = [];
@@ -216,6 +219,7 @@ export class ImageCollector {
       const [removedAtMs, wallMs] = [clock.monotonicMs(), clock.now()];
       try {
         await changes.removeImage(image.id);
+        publishTo(this.#options.channels, imageCollected, { reason });
         await records?.forget(image.id, removedAtMs);
         await this.#forget(image.id, wallMs);
         removed.push(image.id);

@@ -1,6 +1,7 @@
 import {
   credentialPluginEnded,
   imageAccessJudged,
+  imageCollected,
   imagePullEnded,
   imageRequested,
 } from '#base/channels/image-channels.js';
@@ -67,6 +68,12 @@ export function addImageMetrics(
     labels: ['result'],
   });
   registry.listen(imageAccessJudged, ({ result }) => checks.inc({ result }));
+  const collected = registry.counter({
+    name: 'kubelet_image_garbage_collected_total',
+    help: 'Images that were removed since nobody used them, by why: for their age, or for want of space.',
+    labels: ['reason'],
+  });
+  registry.listen(imageCollected, ({ reason }) => collected.inc({ reason }));
   registry.readGauge(
     {
       name: 'kubelet_imagemanager_ondisk_pulledrecords',

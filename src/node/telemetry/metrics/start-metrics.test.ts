@@ -71,12 +71,16 @@ describe('the metrics of what is started', () => {
     channels.publish(podStartedAgain, { isStatic: true });
     channels.publish(orphanFound, { uid: 'b' });
     channels.publish(podEvicted, { signal: 'emptydirfs.limit' });
+    channels.publish(podEvicted, { signal: 'memory.available', statsAgeMs: 2_500 });
     const read = await scrape(registry);
     expect(read('kubelet_containers_per_pod_count_bucket', { le: '2' })).toBe(0);
     expect(read('kubelet_containers_per_pod_count_bucket', { le: '4' })).toBe(1);
     expect(read('kubelet_restarted_pods_total', { static: 'true' })).toBe(1);
     expect(read('kubelet_orphaned_runtime_pods_total')).toBe(1);
     expect(read('kubelet_evictions', { eviction_signal: 'emptydirfs.limit' })).toBe(1);
+    const memory = { eviction_signal: 'memory.available' };
+    expect(read('kubelet_eviction_stats_age_seconds_sum', memory)).toBe(2.5);
+    expect(read('kubelet_eviction_stats_age_seconds_count', memory)).toBe(1);
   });
 
   it('time the starts of pods, and keep the first one with a network', async () => {

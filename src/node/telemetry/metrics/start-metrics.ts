@@ -45,7 +45,19 @@ export function addStartMetrics(registry: MetricsRegistry): void {
     labels: ['eviction_signal'],
   });
   const signals = new BoundedValues(16);
-  registry.listen(podEvicted, ({ signal }) => evictions.inc({ eviction_signal: signals.take(signal) }));
+  const age = registry.histogram(
+    {
+      name: 'kubelet_eviction_stats_age_seconds',
+      help: 'How old the measurement was by which a pod was chosen to be evicted, by what the node was short of.',
+      labels: ['eviction_signal'],
+    },
+    DEFAULT_BUCKETS,
+  );
+  registry.listen(podEvicted, ({ signal, statsAgeMs }) => {
+    const labels = { eviction_signal: signals.take(signal) };
+    evictions.inc(labels);
+    if (statsAgeMs !== undefined) age.observe(labels, statsAgeMs / 1_000);
+  });
 }
 
 function addSandboxes(registry: MetricsRegistry): void {

@@ -25,6 +25,8 @@ export interface PodEviction {
   readonly disruption?: string;
   /** Default: the kubelet's for immediate evictions. */
   readonly gracePeriodSeconds?: number;
+  /** How old the measurement is by which the node is short of something. */
+  readonly statsAgeMs?: number;
 }
 
 /** Ends pods for good because of what they use of the node, in the kubelet's words. */
@@ -54,12 +56,12 @@ export class PodEvictor {
   /** Returns at once. Does nothing to a pod that is not active. */
   evict(pod: NodePod, eviction: PodEviction): void {
     if (!this.isActive(pod)) return;
-    const { signal, message, disruption, gracePeriodSeconds = AT_ONCE_SECONDS } = eviction;
+    const { signal, message, disruption, gracePeriodSeconds = AT_ONCE_SECONDS, statsAgeMs } = eviction;
     const { workers, events } = this.#options;
     events.record(pod.metadata, { type: 'Warning', reason: 'Evicted', message });
     const end = { phase: 'Failed', reason: 'Evicted', message } as const;
     const statusOverride = { ...end, ...(disruption !== undefined && { disruption }) };
     workers.updatePod({ type: 'kill', pod, kill: { gracePeriodSeconds, evict: true, statusOverride } });
-    publishTo(this.#options.channels, podEvicted, { signal });
+    publishTo(this.#options.channels, podEvicted, { signal, statsAgeMs });
   }
 }
