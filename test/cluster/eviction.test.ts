@@ -17,13 +17,14 @@ const found = findClusterBinaries();
 const CRITICAL = { priorityClassName: 'system-node-critical', priority: 2_000_001_000 };
 const CONFIG = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
-evictionHard: {nodefs.available: 40%}
+evictionHard: {nodefs.available: 40%, nodefs.inodesFree: 40%}
 evictionPressureTransitionPeriod: 15s
 `;
 
 const MEBIBYTE = 2 ** 20;
+const INODES = 20_000;
 
-/** A node whose root folder is on a disk of 200 MiB of its own, of which 80 have to be left. Each test begins with an empty one. */
+/** A node whose root folder is on a disk of 200 MiB of its own, of which 80 have to be left, as 8,000 of its inodes. Each test begins with an empty one. */
 describe.skipIf('missing' in found)('a node of a real control plane that is short of disk', () => {
   let plane: ControlPlane;
   let agent: ClusterAgent;
@@ -41,7 +42,7 @@ describe.skipIf('missing' in found)('a node of a real control plane that is shor
     agent = await ClusterAgent.prepare(plane, 'lab-a', '--config', config);
     ends.unshift(async () => agent[Symbol.asyncDispose]());
     await mkdir(agent.rootDir);
-    await run('mount', ['-t', 'tmpfs', '-o', 'size=200m', 'podloop-test', agent.rootDir]);
+    await run('mount', ['-t', 'tmpfs', '-o', `size=200m,nr_inodes=${INODES}`, 'podloop-test', agent.rootDir]);
     agent.start();
     await untilAsync('a node that is ready', async () => isReady(await node()));
   });
@@ -63,11 +64,17 @@ describe.skipIf('missing' in found)('a node of a real control plane that is shor
     plane.admin.request<Node>({ method: 'GET', path: '/api/v1/nodes/lab-a' });
   const isShort = async (): Promise<boolean> =>
     (await node()).status?.conditions?.find(({ type }) => type === 'DiskPressure')?.status === 'True';
-  /** A pod that writes so many MiB and then stays; onto the node, whatever a scheduler would say. */
-  const bind = async (name: string, mebibytes: number, more: object = {}, limit?: string): Promise<void> => {
-    const write = `head -c ${mebibytes}M /dev/zero > /data/file; trap "exit 0" TERM; while :; do sleep 0.2; done`;
+  /** A pod that writes so many MiB, or does something else, and then stays; onto the node, whatever a scheduler would say. */
+  const bind = async (
+    name: string,
+    what: number | string,
+    more: object = {},
+    limit?: string,
+  ): Promise<void> => {
+    const write = typeof what === 'string' ? what : `head -c ${what}M /dev/zero > /data/file`;
+    const script = `${write}; trap "exit 0" TERM; while :; do sleep 0.2; done`;
     const container = {
-      ...{ name: 'main', image: HOST_IMAGE, command: ['sh', '-c', write] },
+      ...{ name: 'main', image: HOST_IMAGE, command: ['sh', '-c', script] },
       volumeMounts: [{ name: 'data', mountPath: '/data' }],
       ...(limit !== undefined && { resources: { limits: { 'ephemeral-storage': limit } } }),
     };
@@ -103,6 +110,19 @@ describe.skipIf('missing' in found)('a node of a real control plane that is shor
     await untilAsync('a node that is short no more', async () => !(await isShort()));
     for (const name of ['critical', 'modest'])
       expect(await statusOf(plane, name)).toMatchObject({ phase: 'Running' });
+  });
+
+  it('evicts who has made most files, when it is short of inodes', async () => {
+    const files = (count: number): string => `cd /data && seq ${count} | xargs touch`;
+    await bind('tidy', files(500));
+    await untilPhase(plane, 'tidy', 'Running');
+    await bind('files', files(INODES * 0.65));
+    const message = expect.stringMatching(/^The node was low on resource: inodes\. /) as string;
+    const status = await untilPhase(plane, 'files', 'Failed');
+    expect(status).toMatchObject({ reason: 'Evicted', message });
+    expect(await untilEvent(plane, 'files', 'Evicted')).toEqual(message);
+    await untilAsync('a node that is short no more', async () => !(await isShort()));
+    expect(await statusOf(plane, 'tidy')).toMatchObject({ phase: 'Running' });
   });
 
   it('takes critical pods alone while it is short, and all of them again once it is not', async () => {
