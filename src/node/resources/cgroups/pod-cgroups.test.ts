@@ -226,7 +226,7 @@ describe('the cgroups of pods', () => {
       );
     const parent = await bench.prepare(limited('1Mi'));
     const slice = 'podloop-ab-kubepods-burstable-podp1.slice';
-    const words = `${slice} CPUWeight=39 CPUQuota=100% CPUQuotaPeriodSec=100000us`;
+    const words = `${slice} CPUWeight=39 CPUQuota=100%`;
     expect(bench.podSlices).toEqual([`${words} MemoryMax=${2 ** 20} TasksMax=100`]);
     const sandbox = sandboxWith({ [ANNOTATIONS.cgroupParent]: parent });
     expect(await bench.cgroups.findParent(limited('1Mi'), sandbox, NEVER)).toBe(parent);

@@ -21,6 +21,8 @@ export interface SliceLimitsOptions {
   readonly setSlice: (slice: string, properties: readonly string[], signal: AbortSignal) => Promise<void>;
 }
 
+/** systemd's and the kernel's. */
+const DEFAULT_PERIOD_US = 100_000n;
 /** systemd does one thing after the other, and each call costs a process. */
 const CALLS_AT_ONCE = 4;
 
@@ -111,8 +113,10 @@ function toProperties(weight: number, { cpuQuotaUs, cpuPeriodUs, memoryBytes, pi
   return [
     `CPUWeight=${weight}`,
     `CPUQuota=${percent}`,
-    // Without a quota systemd shows its own.
-    ...(cpuQuotaUs === undefined ? [] : [`CPUQuotaPeriodSec=${cpuPeriodUs}us`]),
+    // Older ones than systemd 242 know no other.
+    ...(cpuQuotaUs === undefined || cpuPeriodUs === DEFAULT_PERIOD_US
+      ? []
+      : [`CPUQuotaPeriodSec=${cpuPeriodUs}us`]),
     `MemoryMax=${memoryBytes ?? 'infinity'}`,
     `TasksMax=${pids ?? 'infinity'}`,
   ];
