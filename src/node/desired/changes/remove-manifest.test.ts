@@ -53,10 +53,15 @@ describe('an object is taken out of the manifests', () => {
 
   it.each([
     [
-      'holds a list',
+      'holds a list within a list',
       JSON.stringify({
         ...{ apiVersion: 'v1', kind: 'List' },
-        items: [SETTINGS, { ...SETTINGS, metadata: { name: 'b' } }],
+        items: [
+          {
+            ...{ apiVersion: 'v1', kind: 'List' },
+            items: [SETTINGS, { ...SETTINGS, metadata: { name: 'b' } }],
+          },
+        ],
       }),
       'which has other objects, too',
     ],

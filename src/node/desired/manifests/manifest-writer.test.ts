@@ -1,11 +1,12 @@
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { toPlainObject } from './source-object.js';
 import { forbidden } from '#kube/fields/field-problem.js';
 import { type Pod } from '#kube/pod/pod.js';
+import { applyPodDefaults } from '#kube/pod/pod-defaults.js';
 import { toStaticPod } from '#kube/pod/static-pod.js';
 import { readManifests } from './manifest-reader.js';
 import { type AppliedObject, ManifestWriter } from './manifest-writer.js';
@@ -31,6 +32,9 @@ const pod = (image: string, more: object = {}) => ({
 const secret = (password: string) => ({
   ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'key' }, stringData: { password } },
 });
+
+const listOf = (...items: object[]) => ({ apiVersion: 'v1', kind: 'List', items });
+const OTHER = { metadata: { name: 'other' } };
 
 describe('an object that is applied', () => {
   it('gets a file of its own that only its owner may read', async () => {
@@ -74,7 +78,7 @@ describe('an object that is applied', () => {
     expect(await writer().apply(object, edited)).toMatchObject({ result: 'configured' });
     expect(await readdir(folder)).toEqual(['default_web.pod.yaml']);
     const after = parse(await readFile(join(folder, 'default_web.pod.yaml'), 'utf8')) as Pod;
-    expect(after.metadata).toEqual({ name: 'web', namespace: 'default', labels });
+    expect(after.metadata).toEqual({ name: 'web', labels });
     expect(after.spec).toMatchObject({ containers: [{ image: 'a:2' }] });
     expect(after.spec).not.toHaveProperty('nodeName');
   });
@@ -181,6 +185,67 @@ describe('an object that is applied', () => {
     expect(await readdir(folder)).toEqual(['shared.yaml']);
   });
 
+  it('keeps its comments, and has nothing of the agent’s defaults, when one thing of it changes', async () => {
+    found = 'mine.yaml';
+    const file = join(folder, 'mine.yaml');
+    const text = `# the web server
+apiVersion: v1
+kind: Pod
+metadata: { name: web }
+spec:
+  containers:
+  - name: main # the only one
+    image: a:1 # pinned
+`;
+    await writeFile(file, text);
+    const { pod: shown } = toStaticPod(applyPodDefaults(parse(text) as Pod), {
+      source: 'file',
+      nodeName: 'node',
+    });
+    const labelled = { ...shown, metadata: { ...shown.metadata, labels: { tier: 'web' } } };
+    const object = { ...WEB, name: 'web-node' };
+    expect(await writer().apply(object, labelled)).toMatchObject({ result: 'configured' });
+    const now = text.replace('{ name: web }', '{ name: web, labels: { tier: web } }');
+    expect(parse(await readFile(file, 'utf8'))).toEqual(parse(now));
+    expect(await readFile(file, 'utf8')).toContain('image: a:1 # pinned\n');
+    const containers = [{ ...shown.spec.containers[0]!, image: 'a:2' }];
+    expect(await writer().apply(object, { ...labelled, spec: { ...shown.spec, containers } })).toMatchObject({
+      result: 'configured',
+    });
+    expect(parse(await readFile(file, 'utf8'))).toEqual(parse(now.replace('a:1', 'a:2')));
+    expect(await readFile(file, 'utf8')).toContain(
+      '  - name: main # the only one\n    image: a:2 # pinned\n',
+    );
+  });
+
+  it.each(['List', 'PodList'])('is changed in a %s, whose other items stay', async (kind) => {
+    found = 'shared.yaml';
+    const file = join(folder, 'shared.yaml');
+    const text = `kind: ${kind}
+apiVersion: v1
+items:
+- kind: Pod
+  apiVersion: v1
+  metadata: {name: other} # not this one
+  spec: {containers: [{name: main, image: "a:1"}]}
+- kind: Pod
+  apiVersion: v1
+  metadata: {name: web} # this one
+  spec:
+    containers:
+    - {name: main, image: "a:1"}
+`;
+    await writeFile(file, text);
+    expect(await writer().apply(WEB, pod('a:1'))).toMatchObject({ result: 'unchanged' });
+    expect(await writer().apply(WEB, pod('a:2'), { isDryRun: true })).toMatchObject({ result: 'configured' });
+    expect(await readFile(file, 'utf8')).toBe(text);
+    expect(await writer().apply(WEB, pod('a:2'))).toMatchObject({ result: 'configured' });
+    const after = await readFile(file, 'utf8');
+    expect(parse(after)).toEqual(parse(text.replace(/a:1(?=[^1]*$)/, 'a:2')));
+    expect(after).toContain('# not this one\n');
+    expect(after).toContain('# this one\n');
+  });
+
   it.each([
     [
       'another object on the same line',
@@ -188,7 +253,7 @@ describe('an object that is applied', () => {
     ],
     ['something that is no manifest', 'hello: ['],
     ['another object', JSON.stringify({ ...pod('a:1'), metadata: { name: 'other' } })],
-    ['a list', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [pod('a:1'), secret('x')] })],
+    ['a list with anchors', `kind: List\napiVersion: v1\nitems: [&a ${JSON.stringify(pod('a:1'))}, *a]`],
     ['nothing', ''],
   ])('is not written over a file that holds %s', async (what, text) => {
     found = 'shared.yaml';
@@ -258,7 +323,7 @@ describe('an object that is to go', () => {
   });
 
   it.each([
-    ['a list', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [pod('a:1'), secret('x')] })],
+    ['a list within a list', JSON.stringify(listOf(listOf(pod('a:1'), secret('x')), pod('a:1', OTHER)))],
     ['something else on a line', `--- ${JSON.stringify(pod('a:1'))}\n--- ${JSON.stringify(secret('x'))}`],
     ['another one', JSON.stringify({ ...secret('x'), metadata: { name: 'other' } })],
     ['what cannot be read', 'hello: ['],
@@ -269,6 +334,31 @@ describe('an object that is to go', () => {
     const holds = what === 'what cannot be read' ? 'errors' : 'others';
     expect(await writer().remove(KEY, false)).toEqual({ kind: 'in the way', file, holds });
     expect(await readFile(file, 'utf8')).toBe(text);
+  });
+
+  it.each([
+    ['JSON', JSON.stringify(listOf(pod('a:1'), secret('x')))],
+    ['YAML', `# mine\n${stringify(listOf(pod('a:1'), secret('x')))}`],
+    [
+      'a document',
+      `# before\nkind: ConfigMap\napiVersion: v1\nmetadata: { name: one }\n---\n${stringify(listOf(secret('x'), pod('a:1')))}`,
+    ],
+  ])('goes out of a List, and with it when it is the last: %s', async (_what, text) => {
+    found = 'shared.yaml';
+    const file = join(folder, 'shared.yaml');
+    await writeFile(file, text);
+    expect(await writer().remove(KEY, true)).toEqual({ kind: 'removed' });
+    expect(await readFile(file, 'utf8')).toBe(text);
+    const note = `its manifest was cut out of ${file}`;
+    expect(await writer().remove(KEY, false)).toEqual({ kind: 'removed', note });
+    const rest = await readFile(file, 'utf8');
+    expect(rest).not.toContain('Secret');
+    expect(rest.startsWith('#')).toBe(text.startsWith('#'));
+    expect(await writer().apply(WEB, pod('a:2'))).toMatchObject({ result: 'configured' });
+    expect(await readFile(file, 'utf8')).toContain('a:2');
+    expect(await writer().remove(WEB, false)).toMatchObject({ kind: 'removed' });
+    found = undefined;
+    expect(await writer().remove(WEB, false)).toEqual({ kind: 'not there' });
   });
 
   it('is looked for in the folder alone, whatever it is called', async () => {

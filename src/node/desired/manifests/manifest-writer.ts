@@ -3,8 +3,9 @@
  * files.
  *
  * In: an object as JSON, or its name. Out: a file with it, written as a whole, or no such file, or why not.
- * The object may be invalid. Of a file with several YAML documents only its document is changed; a list, or another file
- * with several objects, belongs to its author. Only the file is changed: the source picks that up as with any file.
+ * The object may be invalid. Of a file with several objects only the document or the item of a List is changed that it
+ * is, and of that only what is different, so that comments stay; where that is not possible, the file belongs to its
+ * author. Only the file is changed: the source picks that up as with any file.
  *
  * @module
  */
@@ -23,6 +24,9 @@ import { hashPod } from '#kube/pod/static-pod.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { syncPath, writeWhole } from '#base/fs/whole-file.js';
 import { Mutex } from '#base/async/mutex.js';
+import { isRecord } from '#base/text/is-record.js';
+import { parseYamlDocuments } from '#base/text/yaml/yaml-document.js';
+import { editManifest } from './edit-manifest.js';
 import { cutDocument, type ManifestDocument, replaceDocument, splitDocuments } from './manifest-documents.js';
 import { type ManifestProblem } from './manifest-problem.js';
 import {
@@ -120,7 +124,8 @@ export class ManifestWriter {
     if (text === undefined) return { kind: 'not there' };
     const place = this.#findPlace(text, object, path);
     if (place.kind === 'in the way') return place;
-    const rest = place.document === undefined ? undefined : cutDocument(text, place.document);
+    const rest = this.#cut(text, place);
+    if (rest === null) return othersIn(path);
     if (rest !== undefined && !this.#isOnlyChange(text, rest, path, 'removed')) return othersIn(path);
     if (isDryRun) return { kind: 'removed' };
     if (rest !== undefined) await writeWhole(path, rest, { keepsOwner: true });
@@ -168,10 +173,12 @@ export class ManifestWriter {
       result: place === undefined ? 'created' : 'configured',
       reading,
     } as const;
-    if (isDryRun === true && place?.document === undefined) return outcome;
-    const content = this.#toText(written, reading, name);
-    const next = place?.document === undefined ? content : replaceDocument(before!, place.document, content);
-    if (next !== content && !this.#isOnlyChange(before!, next, path, 'changed')) return othersIn(path);
+    const isAlone = place?.document === undefined && place?.item === undefined;
+    if (isDryRun === true && isAlone) return outcome;
+    const changed = place && this.#change(before!, place, written, reading);
+    if (changed === undefined && place?.item !== undefined) return othersIn(path);
+    const next = changed ?? this.#rewrite(before, place, this.#toText(written, reading, name));
+    if (!isAlone && !this.#isOnlyChange(before!, next, path, 'changed')) return othersIn(path);
     if (isDryRun !== true) await writeWhole(path, next, { keepsOwner: true });
     return outcome;
   }
@@ -180,13 +187,57 @@ export class ManifestWriter {
   #findPlace(text: string, object: AppliedObject, path: string): ObjectPlace | Obstacle {
     const reading = this.#read(text, path);
     const obstacle = findObstacle(reading, object, path);
-    if (obstacle === undefined) return { kind: 'found', reading, document: undefined };
-    if (obstacle.holds !== 'others' || !hasObject(reading, object)) return obstacle;
-    for (const document of splitDocuments(text) ?? []) {
-      const part = this.#read(text.slice(document.start, document.end), path);
-      if (findObstacle(part, object, path) === undefined) return { kind: 'found', reading: part, document };
+    // A List with this one object, too.
+    const isPlain = obstacle === undefined && itemsIn(text).length === 0;
+    if (isPlain) return { kind: 'found', reading, document: undefined, item: undefined };
+    if (obstacle !== undefined && (obstacle.holds !== 'others' || !hasObject(reading, object)))
+      return obstacle;
+    const documents = splitDocuments(text) ?? [];
+    for (const document of documents) {
+      const content = text.slice(document.start, document.end);
+      const items = itemsIn(content);
+      const parts = items.length === 0 ? [content] : items;
+      for (const [at, each] of parts.entries()) {
+        const part = this.#read(each, path);
+        if (findObstacle(part, object, path) !== undefined) continue;
+        return {
+          ...{ kind: 'found', reading: part },
+          document: documents.length === 1 ? undefined : document,
+          item: items.length === 0 ? undefined : { at, count: items.length },
+        };
+      }
     }
-    return obstacle;
+    return obstacle ?? othersIn(path);
+  }
+
+  /** The text without an object that is not alone in it; null where that is not possible. */
+  #cut(text: string, { document, item, reading }: ObjectPlace): string | undefined | null {
+    if (item === undefined) return document && cutDocument(text, document);
+    if (item.count === 1) return document && cutDocument(text, document);
+    const { start, end } = document ?? { start: 0, end: text.length };
+    const edit = { item: item.at, before: toShown(reading), after: undefined };
+    const edited = editManifest(text.slice(start, end), edit);
+    return edited === undefined ? null : `${text.slice(0, start)}${edited}${text.slice(end)}`;
+  }
+
+  /** The text with what is different in an object, if it then says what is meant. */
+  #change(
+    text: string,
+    { document, item, reading }: ObjectPlace,
+    written: object,
+    meant: ManifestReading,
+  ): string | undefined {
+    const { start, end } = document ?? { start: 0, end: text.length };
+    const edit = { item: item?.at, before: toShown(reading), after: written };
+    const edited = editManifest(text.slice(start, end), edit);
+    if (edited === undefined) return undefined;
+    const read = this.#read(item === undefined ? edited : (itemsIn(edited)[item.at] ?? ''), '');
+    if (read.problems.length > 0 || !isSame(read, meant)) return undefined;
+    return `${text.slice(0, start)}${edited}${text.slice(end)}`;
+  }
+
+  #rewrite(before: string | undefined, place: ObjectPlace | undefined, content: string): string {
+    return place?.document === undefined ? content : replaceDocument(before!, place.document, content);
   }
 
   /** Whether all other objects of the file are as before. */
@@ -240,6 +291,31 @@ interface ObjectPlace {
   readonly reading: ManifestReading;
   /** Undefined for the whole file. */
   readonly document: ManifestDocument | undefined;
+  /** Which of the items of a List it is, and how many there are; undefined where it is in none. */
+  readonly item: { readonly at: number; readonly count: number } | undefined;
+}
+
+/** The items of a text that is one List, each as JSON; none for any other text. */
+function itemsIn(text: string): string[] {
+  const [document, ...others] = parseYamlDocuments(text);
+  const list = document?.problems.length === 0 && others.length === 0 ? document.value : undefined;
+  if (!isRecord(list) || !/List$/.test(String(list['kind'])) || !Array.isArray(list['items'])) return [];
+  const { apiVersion, kind, items } = list;
+  const own = String(kind).replace(/List$/, '');
+  // Items of a list of one kind need not say it.
+  const type = own === '' ? {} : { apiVersion, kind: own };
+  return (items as unknown[]).map((item) => JSON.stringify(isRecord(item) ? { ...type, ...item } : item));
+}
+
+/** The object of a reading as the agent shows it. */
+function toShown({ pods, objects }: ManifestReading): unknown {
+  const [first] = pods;
+  const shown = first === undefined ? withDefaults(objects[0]!.object) : applyPodDefaults(first.pod);
+  const { metadata } = shown as Pod;
+  return {
+    ...(shown as object),
+    metadata: { ...metadata, namespace: metadata.namespace ?? DEFAULT_NAMESPACE },
+  };
 }
 
 function othersIn(file: string): Obstacle {
