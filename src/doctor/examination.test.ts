@@ -63,6 +63,24 @@ describe('examineRuntime', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  it.each(['ListContainers', 'ListPodSandbox'])(
+    'names whose part of a list is large that is refused: %s',
+    async (method) => {
+      runtime.addPod('large', 7);
+      const error = new PodloopError('CRI_RESOURCE_EXHAUSTED', 'trying to send message larger than max');
+      runtime.behave = (called, about) => (called === method && about === '' ? error : 0);
+      const { facts } = await examine();
+      const finding = diagnose(aNode({ runtime: facts })).find(({ code }) => code === 'ListTooLarge');
+      expect(finding).toMatchObject({ severity: 'critical', call: method });
+      expect(finding!.evidence[0]).toContain('larger than max');
+      const list = facts.lists.find((each) => each.method === method);
+      if (method === 'ListContainers') {
+        expect(finding!.evidence[1]).toBe('pod default/large: 700B for 7 items');
+        expect(list!.largest).toHaveLength(5);
+      }
+    },
+  );
+
   it.each<[string, (method: string, about: string) => 0 | 'hang', string, string | undefined]>([
     ['every call', (method) => (method === 'connect' ? 0 : 'hang'), 'RuntimeHung', 'Version'],
     ['a list', (method) => (method === 'ListContainers' ? 'hang' : 0), 'ListHangs', 'ListContainers'],

@@ -1,7 +1,7 @@
 import { formatPod, type PodRef } from '#kube/pod/pod-ref.js';
 import { linkAbort } from '#base/async/linked-abort.js';
 import { type Clock } from '#base/time/clock.js';
-import { CallMeter, type CallUnderWay } from './facts/call-meter.js';
+import { CallMeter, type CallUnderWay, type MeasuredCall } from './facts/call-meter.js';
 import { ConnectionWatch } from './facts/connection-watch.js';
 import { EventWitness, type ListedNode, sendsToEveryReader } from './facts/event-witness.js';
 import { inspectPods } from './inspect-pods.js';
@@ -14,6 +14,7 @@ import {
   type ListAnswer,
   type ListedContainer,
   type ListedSandbox,
+  type MeasuredPart,
   type RuntimeCondition,
   type RuntimePort,
 } from './runtime-port.js';
@@ -56,6 +57,10 @@ export interface RuntimeExamination {
 const LIST_ROUNDS = 3;
 const TICK_MS = 500;
 const MAX_LARGEST = 5;
+/** Of a list that is refused as a whole. */
+const MAX_PARTS = 500;
+const TOO_LARGE = 'CRI_RESOURCE_EXHAUSTED';
+const LISTS = ['ListPodSandbox', 'ListContainers'] as const;
 
 /**
  * Measures a container runtime with calls that only read. Each has a deadline, at most 64 are under way at once, and
@@ -115,6 +120,7 @@ export async function examineRuntime(options: ExamineRuntimeOptions): Promise<Ru
     await clock.sleep(Math.max(0, watchMs - (clock.monotonicMs() - startedMs)), signal);
     if (before !== undefined) await rounds.run();
     const after = rounds.whole;
+    await rounds.measureParts(clock);
     const facts: RuntimeFacts = {
       ...{ endpoint: runtime.endpoint, name, version },
       connection: connection.facts,
@@ -210,6 +216,12 @@ function findLargest(
   return largest.length === 0 ? {} : { largest };
 }
 
+function findLargestParts(parts: readonly MeasuredPart[]): Pick<ListFacts, 'largest'> {
+  const known = parts.flatMap(({ pod, ...size }) => (pod === undefined ? [] : [{ pod, ...size }]));
+  const largest = known.sort((a, b) => b.bytes - a.bytes).slice(0, MAX_LARGEST);
+  return largest.length === 0 ? {} : { largest };
+}
+
 /** Both lists, several times. */
 class ListRounds {
   readonly #runtime: RuntimePort;
@@ -217,6 +229,7 @@ class ListRounds {
   readonly #limits: CallLimits;
   #sandboxes: ListAnswer<ListedSandbox> | undefined;
   #containers: ListAnswer<ListedContainer> | undefined;
+  readonly #parts = new Map<string, readonly MeasuredPart[]>();
   #count = 0;
 
   constructor(runtime: RuntimePort, meter: CallMeter, limits: CallLimits) {
@@ -244,6 +257,28 @@ class ListRounds {
     ]);
   }
 
+  /** Where a list is refused as a whole, finds out whose part of it is large, one sandbox after another and for as long as a call may take. */
+  async measureParts(clock: Clock): Promise<void> {
+    const { signal, timeoutMs } = this.#limits;
+    const untilMs = clock.monotonicMs() + timeoutMs;
+    for (const method of LISTS) {
+      if (this.#lastFailureOf(method)?.code !== TOO_LARGE) continue;
+      const ids = (this.#sandboxes?.items ?? []).map(({ id }) => id);
+      const others = (this.#containers?.items ?? []).map(({ sandboxId }) => sandboxId);
+      const parts: MeasuredPart[] = [];
+      for (const id of [...new Set([...ids, ...others])].slice(0, MAX_PARTS)) {
+        const leftMs = untilMs - clock.monotonicMs();
+        if (leftMs <= 0) break;
+        const measuring = this.#runtime.measurePart(method, id, { signal, timeoutMs: leftMs });
+        const part = await measuring.catch(() => undefined);
+        signal.throwIfAborted();
+        const pod = part?.pod ?? this.#sandboxes?.items.find((each) => each.id === id)?.pod;
+        if (part !== undefined) parts.push({ ...part, pod });
+      }
+      this.#parts.set(method, parts);
+    }
+  }
+
   facts(): ListFacts[] {
     const sandboxes = this.#sandboxes?.items ?? [];
     const podOf = new Map(sandboxes.map(({ id, pod }) => [id, pod]));
@@ -254,12 +289,16 @@ class ListRounds {
     return [
       { ...this.#factsOf('ListPodSandbox', this.#sandboxes), ...findLargest(sandboxes) },
       { ...this.#factsOf('ListContainers', this.#containers), ...findLargest(containers) },
-    ];
+    ].map((facts) => ({ ...facts, ...findLargestParts(this.#parts.get(facts.method) ?? []) }));
+  }
+
+  #lastFailureOf(method: string): MeasuredCall | undefined {
+    return this.#meter.calls.findLast((call) => call.method === method && call.outcome === 'failed');
   }
 
   #factsOf(method: string, last: ListAnswer<unknown> | undefined): ListFacts {
     const calls = this.#meter.calls.filter((call) => call.method === method);
-    const failed = calls.findLast(({ outcome }) => outcome === 'failed');
+    const failed = this.#lastFailureOf(method);
     const times = calls.filter(({ outcome }) => outcome === 'ok').map(({ ms }) => ms);
     return {
       ...{ method, calls: calls.length, hung: calls.filter(({ outcome }) => outcome === 'hung').length },

@@ -29,6 +29,7 @@ export {
   type ListAnswer,
   type ListedContainer,
   type ListedSandbox,
+  type MeasuredPart,
   type RuntimeCondition,
   type RuntimePort,
 } from './runtime-port.js';

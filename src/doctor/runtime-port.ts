@@ -38,6 +38,14 @@ export interface ListAnswer<T> {
   readonly bytes: number;
 }
 
+/** How much of a list is about one sandbox. */
+export interface MeasuredPart {
+  /** Undefined where the list does not say. */
+  readonly pod: PodRef | undefined;
+  readonly bytes: number;
+  readonly items: number;
+}
+
 /** A file system of images, as the runtime reports it. */
 export interface ImageFilesystem {
   readonly mountpoint: string;
@@ -64,6 +72,12 @@ export interface RuntimePort {
   status(limits: CallLimits): Promise<readonly RuntimeCondition[]>;
   listSandboxes(limits: CallLimits): Promise<ListAnswer<ListedSandbox>>;
   listContainers(limits: CallLimits): Promise<ListAnswer<ListedContainer>>;
+  /** Asks for the part of a list that is about one sandbox: of a list that is refused as a whole. */
+  measurePart(
+    method: 'ListPodSandbox' | 'ListContainers',
+    sandboxId: string,
+    limits: CallLimits,
+  ): Promise<MeasuredPart>;
   sandboxStatus(id: string, limits: CallLimits): Promise<unknown>;
   containerStatus(id: string, limits: CallLimits): Promise<unknown>;
   /** Asks for the list of images; absent where that is not asked. */

@@ -1,23 +1,16 @@
-import {
-  cri,
-  CRI_METHODS,
-  CriClient,
-  isTooLarge,
-  listContainersInParts,
-  listSandboxesInParts,
-  probeEndpoint,
-  readContainerEvents,
-} from '#watch';
+import { cri, CRI_METHODS, CriClient, measurePart, probeEndpoint, readContainerEvents } from '#watch';
 import {
   type CallLimits,
   type ImageFilesystem,
   type ListAnswer,
   type ListedContainer,
   type ListedSandbox,
+  type MeasuredPart,
   type RuntimeCondition,
   type RuntimeContainer,
   type RuntimePort,
 } from '#doctor';
+import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type Clock } from '#base/time/clock.js';
 
 /** Allows a list that a kubelet would refuse, so that it can be measured. */
@@ -66,32 +59,26 @@ export class DoctorRuntime implements RuntimePort {
   }
 
   async listSandboxes(limits: CallLimits): Promise<ListAnswer<ListedSandbox>> {
-    const client = this.#client;
     const method = CRI_METHODS.listPodSandbox;
-    const answers = await wholeOrInParts(
-      () => client.callForBytes(method, {}, limits),
-      () => listSandboxesInParts(client, limits),
-    );
-    const items = answers.flatMap((bytes) => client.decodeMessage(method, bytes).items);
-    return toAnswer(sizeOf(answers), items, toSandbox, cri.PodSandbox);
+    const bytes = await this.#client.callForBytes(method, {}, limits);
+    const { items } = this.#client.decodeMessage(method, bytes);
+    return toAnswer(bytes.length, items, toSandbox, cri.PodSandbox);
   }
 
   async listContainers(limits: CallLimits): Promise<ListAnswer<ListedContainer>> {
-    const client = this.#client;
     const method = CRI_METHODS.listContainers;
-    const answers = await wholeOrInParts(
-      () => client.callForBytes(method, {}, limits),
-      async () => {
-        const { items } = await this.listSandboxes(limits);
-        return listContainersInParts(
-          client,
-          items.map(({ id }) => id),
-          limits,
-        );
-      },
-    );
-    const items = answers.flatMap((bytes) => client.decodeMessage(method, bytes).containers);
-    return toAnswer(sizeOf(answers), items, toContainer, cri.Container);
+    const bytes = await this.#client.callForBytes(method, {}, limits);
+    const { containers } = this.#client.decodeMessage(method, bytes);
+    return toAnswer(bytes.length, containers, toContainer, cri.Container);
+  }
+
+  async measurePart(
+    method: 'ListPodSandbox' | 'ListContainers',
+    sandboxId: string,
+    limits: CallLimits,
+  ): Promise<MeasuredPart> {
+    const { metadata, ...size } = await measurePart(this.#client, method, sandboxId, limits);
+    return { ...size, pod: metadata === undefined ? undefined : toPod(metadata, sandboxId) };
   }
 
   async sandboxStatus(podSandboxId: string, limits: CallLimits): Promise<unknown> {
@@ -134,41 +121,26 @@ export class DoctorRuntime implements RuntimePort {
   }
 }
 
-/** A list; in parts where the runtime itself does not send it as a whole. */
-async function wholeOrInParts(
-  list: () => Promise<Buffer>,
-  listInParts: () => Promise<readonly Buffer[]>,
-): Promise<readonly Buffer[]> {
-  try {
-    return [await list()];
-  } catch (error) {
-    if (!isTooLarge(error)) throw error;
-    return listInParts();
-  }
-}
-
-function sizeOf(answers: readonly Buffer[]): number {
-  return answers.reduce((sum, { length }) => sum + length, 0);
-}
-
-/** The items of a list of so many bytes, each once; where that is large, each with its share. */
-function toAnswer<Item extends { readonly id: string }, Listed>(
+/** The items of a list of so many bytes; where that is large, each with its share. */
+function toAnswer<Item, Listed>(
   bytes: number,
   items: readonly Item[],
   convert: (item: Item) => Listed,
   codec: { encode(item: Item): { finish(): Uint8Array } },
 ): ListAnswer<Listed & { readonly bytes?: number }> {
-  const shareOf = (item: Item) => (bytes >= LARGE_BYTES ? { bytes: codec.encode(item).finish().length } : {});
-  // One that changed between two parts is in both.
-  const last = new Map(items.map((item) => [item.id, item]));
-  return { bytes, items: [...last.values()].map((item) => ({ ...convert(item), ...shareOf(item) })) };
+  const sizeOf = (item: Item) => (bytes >= LARGE_BYTES ? { bytes: codec.encode(item).finish().length } : {});
+  return { bytes, items: items.map((item) => ({ ...convert(item), ...sizeOf(item) })) };
+}
+
+function toPod({ uid, namespace, name }: Omit<cri.PodSandboxMetadata, 'attempt'>, id: string): PodRef {
+  return { uid: uid === '' ? id : uid, namespace, name };
 }
 
 function toSandbox({ id, metadata, state, createdAt }: cri.PodSandbox): ListedSandbox {
   const { uid = '', namespace = '', name = '', attempt = 0 } = metadata ?? {};
   return {
     ...{ id, attempt, ready: state === cri.PodSandboxState.SANDBOX_READY },
-    pod: { uid: uid === '' ? id : uid, namespace, name },
+    pod: toPod({ uid, namespace, name }, id),
     createdAtMs: Number(createdAt / NS_PER_MS),
   };
 }

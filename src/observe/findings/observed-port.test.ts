@@ -8,8 +8,6 @@ import { ObservedPort, type ObservedPortOptions } from './observed-port.js';
 
 const LIMITS = { signal: new AbortController().signal, timeoutMs: 5_000 };
 
-const sandboxOf = (name: string): string => aPod({ name }).sandboxes[0]!.id;
-
 function setUp(pods: readonly ObservedPod[] = [aPod({ name: 'web' }), aPod({ name: 'job' })]) {
   const clock = new FakeClock();
   const channels = new Channels();
@@ -40,12 +38,7 @@ function setUp(pods: readonly ObservedPod[] = [aPod({ name: 'web' }), aPod({ nam
       call: aCall(method, 1, containerId),
       ...{ durationMs: 1, outcome, error: `${method} failed`, unknownFields: 0, responseBytes },
     });
-  const endPart = (sandboxId: string, responseBytes: number): void =>
-    channels.publish(criCallEnded, {
-      call: { ...aCall('ListContainers', 1), sandboxId, filtered: true },
-      ...{ durationMs: 1, outcome: 'ok', unknownFields: 0, responseBytes },
-    });
-  return { port, clock, health, inFlight, asked, aCall, end, endPart };
+  return { port, clock, health, inFlight, asked, aCall, end };
 }
 
 describe('the runtime as an observer knows it', () => {
@@ -89,19 +82,6 @@ describe('the runtime as an observer knows it', () => {
     await port.listSandboxes(LIMITS);
     end('ListContainers', 'ok');
     await port.listContainers(LIMITS);
-  });
-
-  it('knows the shares of pods where the generator gets a list in parts, until it comes whole', async () => {
-    const { port, end, endPart } = setUp();
-    end('ListContainers', 'CRI_RESOURCE_EXHAUSTED');
-    endPart(sandboxOf('web'), 9_000_000);
-    endPart(sandboxOf('job'), 8_000_000);
-    endPart('sandbox-of-one-that-is-gone', 1_000_000);
-    const { items, bytes } = await port.listContainers(LIMITS);
-    expect(bytes).toBe(17_000_000);
-    expect(items.map((item) => item.bytes)).toEqual([9_000_000, 8_000_000]);
-    end('ListContainers', 'ok', 2_000);
-    expect(await port.listContainers(LIMITS)).toMatchObject({ bytes: 2_000, items: [{}, {}] });
   });
 
   it('asks for ten statuses in an examination, and answers the others by what is known', async () => {

@@ -17,10 +17,11 @@ import {
   type ListAnswer,
   type ListedContainer,
   type ListedSandbox,
+  type MeasuredPart,
   type RuntimeCondition,
   type RuntimePort,
 } from '#doctor';
-import { type CriClient, type ObservedPod, type Pleg, probeEndpoint } from '#watch';
+import { type CriClient, measurePart, type ObservedPod, type Pleg, probeEndpoint } from '#watch';
 
 /** What an {@link ObservedPort} asks. */
 export interface ObservedPortOptions {
@@ -33,6 +34,8 @@ export interface ObservedPortOptions {
     | 'podSandboxStatus'
     | 'containerStatus'
     | 'callsInFlight'
+    | 'callForBytes'
+    | 'decodeMessage'
   >;
   readonly pleg: Pick<Pleg, 'findObserved' | 'cache' | 'health'>;
   readonly channels: Channels;
@@ -65,8 +68,6 @@ export class ObservedPort implements RuntimePort, Disposable {
   readonly #options: ObservedPortOptions;
   readonly #leave: () => void;
   readonly #bytes = new Map<string, number>();
-  /** Of ListContainers, by sandbox, where it comes in parts; as many as there are sandboxes. */
-  readonly #partBytes = new Map<string, number>();
   readonly #listFailures = new Map<string, Failure>();
   /** By id of the sandbox or container, the oldest first. */
   readonly #statusFailures = new Map<string, Failure>();
@@ -114,11 +115,20 @@ export class ObservedPort implements RuntimePort, Disposable {
   }
 
   async listContainers(limits: CallLimits): Promise<ListAnswer<ListedContainer>> {
-    const isInParts = this.#listFailures.get('ListContainers')?.code === 'CRI_RESOURCE_EXHAUSTED';
-    if (isInParts && this.#partBytes.size > 0) return this.#sumUpParts();
     await this.#untilListed('ListContainers', limits);
     const items = this.#pods().flatMap(toContainers);
     return { items, bytes: this.#bytes.get('ListContainers') ?? 0 };
+  }
+
+  async measurePart(
+    method: 'ListPodSandbox' | 'ListContainers',
+    sandboxId: string,
+    limits: CallLimits,
+  ): Promise<MeasuredPart> {
+    const { bytes, items } = await measurePart(this.#options.client, method, sandboxId, limits);
+    const found = this.#pods().find(({ sandboxes }) => sandboxes.some(({ id }) => id === sandboxId));
+    const pod = found && { uid: found.uid, namespace: found.namespace, name: found.name };
+    return { pod, bytes, items };
   }
 
   async sandboxStatus(id: string, limits: CallLimits): Promise<unknown> {
@@ -143,19 +153,6 @@ export class ObservedPort implements RuntimePort, Disposable {
   #pods(): ObservedPod[] {
     const { pleg } = this.#options;
     return [...pleg.cache.uids()].flatMap((uid) => pleg.findObserved(uid) ?? []);
-  }
-
-  /** Of a list that the runtime refuses as a whole: what the generator got of each sandbox. */
-  #sumUpParts(): ListAnswer<ListedContainer> {
-    const items = this.#pods().flatMap(toContainers);
-    const counts = new Map<string, number>();
-    for (const { sandboxId } of items) counts.set(sandboxId, (counts.get(sandboxId) ?? 0) + 1);
-    for (const id of this.#partBytes.keys()) if (!counts.has(id)) this.#partBytes.delete(id);
-    const shareOf = (id: string): number => (this.#partBytes.get(id) ?? 0) / counts.get(id)!;
-    return {
-      items: items.map((item) => ({ ...item, bytes: Math.round(shareOf(item.sandboxId)) })),
-      bytes: [...this.#partBytes.values()].reduce((sum, bytes) => sum + bytes, 0),
-    };
   }
 
   async #untilListed(method: string, limits: CallLimits): Promise<void> {
@@ -217,15 +214,13 @@ export class ObservedPort implements RuntimePort, Disposable {
     const { method, containerId, sandboxId, pod } = call;
     if (outcome === 'aborted') return;
     const failure = outcome === 'ok' ? undefined : { code: outcome, error };
-    if (isList(method) && call.filtered === true) {
-      if (failure === undefined && pod === undefined && sandboxId !== undefined)
-        this.#partBytes.set(sandboxId, responseBytes);
-    } else if (isList(method) && pod === undefined) {
+    // Of a part, which is asked for to know its size.
+    if (call.filtered === true) return;
+    if (isList(method) && pod === undefined) {
       // A runtime without streams is asked again in the other way.
       if (outcome === 'CRI_UNIMPLEMENTED') return;
       const name = nameOf(method);
       if (failure === undefined) this.#bytes.set(name, responseBytes);
-      if (failure === undefined && name === 'ListContainers') this.#partBytes.clear();
       replace(this.#listFailures, name, failure);
     } else if (method === 'ContainerStatus' || method === 'PodSandboxStatus') {
       const isGone = outcome === 'CRI_NOT_FOUND';

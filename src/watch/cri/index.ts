@@ -42,8 +42,9 @@ export {
   type DeadlineRule,
   isEndless,
 } from './methods.js';
+export { type ListPart, measurePart } from './measure-part.js';
 export { probeEndpoint, type ProbeOptions } from './probe-endpoint.js';
-export { isTooLarge, listContainersInParts, listSandboxesInParts, RawLists } from './raw-lists.js';
+export { RawLists } from './raw-lists.js';
 export {
   type ConnectionState,
   GrpcStatusError,

@@ -103,7 +103,7 @@ export const CRI_METHODS = {
   startContainer: unary(R, 'StartContainer', 'start_container', cri.StartContainerRequest, cri.StartContainerResponse, { subject: ofContainer }),
   stopContainer: unary(R, 'StopContainer', 'stop_container', cri.StopContainerRequest, cri.StopContainerResponse, { subject: ofContainer, deadline: ownTimeout }),
   removeContainer: unary(R, 'RemoveContainer', 'remove_container', cri.RemoveContainerRequest, cri.RemoveContainerResponse, { subject: ofContainer }),
-  listContainers: unary(R, 'ListContainers', 'list_containers', cri.ListContainersRequest, cri.ListContainersResponse, { subject: (request) => ({ ...ofPart(request), ...(request.filter?.podSandboxId ? { sandboxId: request.filter.podSandboxId } : {}) }) }),
+  listContainers: unary(R, 'ListContainers', 'list_containers', cri.ListContainersRequest, cri.ListContainersResponse, { subject: ofPart }),
   streamContainers: streaming(R, 'StreamContainers', 'stream_containers', cri.StreamContainersRequest, cri.StreamContainersResponse),
   containerStatus: unary(R, 'ContainerStatus', 'container_status', cri.ContainerStatusRequest, cri.ContainerStatusResponse, { subject: ofContainer }),
   updateContainerResources: unary(R, 'UpdateContainerResources', 'update_container', cri.UpdateContainerResourcesRequest, cri.UpdateContainerResourcesResponse, { subject: ofContainer }),

@@ -59,41 +59,6 @@ describe('a list of pods', () => {
     expect((await runtime.listPods())[0]!.sandboxes[0]!.state).toBe('exited');
   });
 
-  it('comes in parts where the whole is larger than one message may be, and whole again when it is smaller', async () => {
-    const annotations = { note: 'x'.repeat(6 * 2 ** 20) };
-    const world: CriWorld = {
-      sandboxes: ['u1', 'u2', 'u3'].map((uid, state) =>
-        listedSandbox(uid, 0, { state: state && 1, annotations }),
-      ),
-      containers: ['u1', 'u2', 'u3'].map((uid) => listedContainer(uid, 'a', { annotations })),
-    };
-    const calls: string[] = [];
-    await using h = await CriRuntimeHarness.start(listing(world, calls));
-    const wholeCalls = (): string[] => calls.splice(0).filter((call) => call.endsWith('{}'));
-    const first = await h.runtime.listPods();
-    expect(first.map(({ sandboxes, containers }) => [sandboxes[0]!.state, containers[0]!.state])).toEqual([
-      ['running', 'running'],
-      ['exited', 'running'],
-      ['exited', 'running'],
-    ]);
-    expect(wholeCalls().sort()).toEqual(['containers {}', 'sandboxes {}']);
-
-    // A container that ends is seen, one that goes is gone, and nobody asks for the whole again so soon.
-    world.containers[0] = listedContainer('u1', 'a', { annotations, state: 2 });
-    world.containers.pop();
-    const pods = byUid(await h.runtime.listPods());
-    expect(pods['u1']!.containers[0]!.state).toBe('exited');
-    expect(pods['u3']!.containers).toEqual([]);
-    expect(pods['u2']).toBe(byUid(first)['u2']);
-    expect(wholeCalls()).toEqual([]);
-
-    world.sandboxes = [listedSandbox('u1')];
-    world.containers = [listedContainer('u1', 'a', { state: 2 })];
-    for (let round = 0; round < 12; round++) expect(await h.runtime.listPods()).toHaveLength(1);
-    expect(wholeCalls().length).toBeGreaterThanOrEqual(2);
-    expect((await h.runtime.listPods()).map(({ uid }) => uid)).toEqual(['u1']);
-  });
-
   it('rejects a broken list with CRI_MALFORMED_RESPONSE, and is correct again with the next', async () => {
     const world: CriWorld = { sandboxes: [listedSandbox('u1')], containers: [listedContainer('u1', 'a')] };
     const whole = Buffer.from(

@@ -5,6 +5,7 @@ import {
   type ListAnswer,
   type ListedContainer,
   type ListedSandbox,
+  type MeasuredPart,
   type RuntimeCondition,
   type RuntimePort,
 } from '#doctor';
@@ -69,6 +70,19 @@ export class FakeRuntimePort implements RuntimePort {
   async listContainers(limits: CallLimits): Promise<ListAnswer<ListedContainer>> {
     await this.#call('ListContainers', '', limits);
     return { items: [...this.containers], bytes: this.containers.length * 100 };
+  }
+
+  async measurePart(
+    method: 'ListPodSandbox' | 'ListContainers',
+    sandboxId: string,
+    limits: CallLimits,
+  ): Promise<MeasuredPart> {
+    await this.#call(method, sandboxId, limits);
+    const parts = {
+      ListPodSandbox: 1,
+      ListContainers: this.containers.filter((each) => each.sandboxId === sandboxId).length,
+    };
+    return { pod: undefined, items: parts[method], bytes: parts[method] * 100 };
   }
 
   async sandboxStatus(id: string, limits: CallLimits): Promise<void> {

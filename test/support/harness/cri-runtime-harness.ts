@@ -101,9 +101,8 @@ export function listing(world: CriWorld, calls: string[] = []): CriHandlers {
     listPodSandbox: ({ request: { filter } }, callback) => {
       calls.push(`sandboxes ${JSON.stringify(filter ?? {})}`);
       const items = world.sandboxes.filter(
-        ({ id, state, labels }) =>
+        ({ id, labels }) =>
           (!filter?.id || filter.id === id) &&
-          (filter?.state === undefined || filter.state.state === (state ?? 0)) &&
           matchesLabels((labels ?? {}) as Record<string, string>, filter?.labelSelector ?? {}),
       );
       callback(null, cri.ListPodSandboxResponse.create({ items }));
