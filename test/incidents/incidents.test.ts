@@ -72,6 +72,7 @@ describe.each(RELEASES)('beside a kubelet on containerd %s', (release) => {
         said: `${said}; of ${deaths} deaths in the kubelet’s log podloop observe has ${deaths - missing.length} on record, ${twice.length} of them twice`,
       });
       expect(wrong).toEqual([]);
+      expect(deaths).toBeGreaterThan(0);
       expect({ missing, twice }).toEqual({ missing: [], twice: [] });
     },
   );

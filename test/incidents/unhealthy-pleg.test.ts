@@ -31,8 +31,10 @@ interface Scene {
 
 /** How the observer has to name it. */
 interface Named {
-  /** Any of these codes. */
+  /** Any of these codes, as what is critical. */
   readonly codes: readonly string[];
+  /** Words of that line. */
+  readonly line: readonly string[];
   /** Words of the incident that name the culprit. */
   readonly words: readonly string[];
 }
@@ -54,7 +56,8 @@ const CAUSES: readonly Cause[] = [
       await signalProcess(shim, 'SIGSTOP');
       atEnd(() => signalProcess(shim, 'SIGCONT'));
       await lockLists({ node }, containerId);
-      return { codes: ['ShimStopped'], words: [fullName, String(shim.pid)] };
+      const culprit = [fullName, `(pid ${shim.pid})`];
+      return { codes: ['ShimStopped'], line: culprit, words: [...culprit, 'ListHangs'] };
     },
   },
   {
@@ -69,7 +72,11 @@ const CAUSES: readonly Cause[] = [
         // A kubelet that sees no list ends no pod.
         await node.containerd.driver.removeAllPods();
       });
-      return { codes: ['ListTooLarge'], words: ['ListContainers', 'default/wordy-'] };
+      return {
+        codes: ['ListTooLarge'],
+        line: ['larger than the 16MiB'],
+        words: ['ListContainers', 'default/wordy-'],
+      };
     },
   },
   {
@@ -84,7 +91,8 @@ const CAUSES: readonly Cause[] = [
       );
       atEnd(() => proxy.replaceRules([]));
       for (const { processes } of pods) for (const each of processes) await signalProcess(each, 'SIGKILL');
-      return { codes: ['PodHung', 'PodsHung'], words: pods.map(({ fullName }) => fullName) };
+      const line = ['Status hangs'];
+      return { codes: ['PodHung', 'PodsHung'], line, words: pods.map(({ fullName }) => fullName) };
     },
   },
 ];
@@ -154,10 +162,14 @@ describe.each(RELEASES)('podloop observe beside a kubelet on containerd %s', (re
       const isUnhealthy = async (): Promise<boolean> =>
         UNHEALTHY.test((await node.readTraces()).log.slice(before.log.length));
       try {
-        const { codes, words } = await make({ node, proxy, atEnd: (undo) => undos.push(undo) });
-        const line = new RegExp(`"Finding began" code="(${codes.join('|')})"`);
-        await until(`the observer says ${line.source}`, NAMED_MS, () => Promise.resolve(hasSaid(line)));
-        const code = observer.stderr.map((each) => line.exec(each)?.[1]).find(Boolean);
+        const { codes, line, words } = await make({ node, proxy, atEnd: (undo) => undos.push(undo) });
+        const naming = new RegExp(`"Finding began" code="(${codes.join('|')})" severity="critical"`);
+        const find = (): string | undefined =>
+          observer.stderr.find((each) => naming.test(each) && line.every((word) => each.includes(word)));
+        await until(`the observer says ${codes.join(' or ')}`, NAMED_MS, () =>
+          Promise.resolve(find() !== undefined),
+        );
+        const code = naming.exec(find()!)![1]!;
         const namedMs = performance.now() - began;
         expect(await isUnhealthy()).toBe(false);
         await until('the kubelet says that PLEG is not healthy', UNHEALTHY_MS, isUnhealthy);

@@ -123,7 +123,7 @@ describe('mounts with a server', () => {
   ])('are dead or not by their error: %s', async (words, code) => {
     await write('proc/1/mountinfo', mountLine('0:50', '/data', 'nfs4', 's'));
     const program = join(root, 'stat');
-    await writeFile(program, `#!/bin/sh\necho begin\necho '0 ${words}'\n`, { mode: 0o755 });
+    await writeFile(program, `#!/bin/sh\necho begin\necho '0 ${words}'\necho '1 ok'\n`, { mode: 0o755 });
     const dead = code === undefined ? [] : [{ mount: { path: '/data' }, code }];
     expect(await askMounts(files, program)).toMatchObject(dead);
   });
@@ -132,12 +132,18 @@ describe('mounts with a server', () => {
     await mkdir(join(root, 'data'));
     await write('proc/1/mountinfo', mountLine('0:50', '/data', 'nfs4', 's'));
     const program = join(root, 'program');
-    await writeFile(program, '#!/bin/sh\necho begin\nexec sleep 1000\n', { mode: 0o755 });
-    const { slow, clock, limits } = countLimits();
-    const asked = askMounts(slow, program);
-    await expect.poll(limits).toBe(2);
-    await clock.advance(5_000);
-    expect(await asked).toMatchObject([{ mount: { path: '/data' }, silentForMs: 5_000 }]);
+    const askSlowly = async (control: string) => {
+      await writeFile(program, `#!/bin/sh\nprintf 'begin\\n${control}'\nexec sleep 1000\n`, { mode: 0o755 });
+      const { slow, clock, limits } = countLimits();
+      const asked = askMounts(slow, program);
+      asked.catch(() => undefined);
+      await expect.poll(limits).toBe(2);
+      await clock.advance(5_000);
+      return asked;
+    };
+    expect(await askSlowly('1 ok\\n')).toMatchObject([{ mount: { path: '/data' }, silentForMs: 5_000 }]);
+    // The machine is so slow that nothing answers.
+    await expect(askSlowly('')).rejects.toThrow('got no answer from /proc');
   });
 
   it('that are dead are described with their pods and the process that serves them', async () => {

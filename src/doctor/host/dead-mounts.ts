@@ -31,13 +31,15 @@ const ANSWER_LIMIT_MS = 5_000;
 /** How long the process that asks may take to begin: on a machine that is busy, seconds. */
 const BEGIN_LIMIT_MS = 5_000;
 const MAX_MOUNTS = 256;
+/** Asked as the last one: a silence that is the machine's own says nothing of mounts. */
+const CONTROL = '/proc';
 const MAX_FILES = 50_000;
 /**
- * Says that it begins, asks each file system for its room, all at once, and prints the number of each that answered, with
- * the words of its error. Processes of their own: a call that hangs holds up a thread for good, and Node has four. They are
+ * Says that it begins once it has seen stat(1) at work, which a slow disk may hold up, asks each file system for its room, all at
+ * once, and prints the number of each that answered, with the words of its error. Processes of their own: a call that hangs holds up a thread for good, and Node has four. They are
  * small ones, which begin at once also on a machine on which Node takes seconds.
  */
-const SCRIPT = `command -v stat >/dev/null || exit 127
+const SCRIPT = `stat -f / >/dev/null || exit
 echo begin
 at=0
 for path do
@@ -87,7 +89,7 @@ async function askForRoom(
   shell: string,
 ): Promise<ReadonlyMap<number, string>> {
   const answers = new Map<number, string>();
-  const child = spawn(shell, ['-c', SCRIPT, 'sh', ...paths], {
+  const child = spawn(shell, ['-c', SCRIPT, 'sh', ...paths, CONTROL], {
     stdio: ['ignore', 'pipe', 'ignore'],
     detached: true,
   });
@@ -110,7 +112,10 @@ async function askForRoom(
   }
   if (text === '') throw new Error(`the process that asks mounts did not begin within ${BEGIN_LIMIT_MS} ms`);
   for (const [, at, words] of text.matchAll(/^(\d+) (.+)$/gm)) answers.set(Number(at), words!);
-  if (!isSilent && answers.size < paths.length) throw new Error('the process that asks mounts was ended');
+  if (answers.get(paths.length) !== 'ok' || (!isSilent && answers.size <= paths.length)) {
+    const why = isSilent ? `got no answer from ${CONTROL}, which always answers` : 'was ended';
+    throw new Error(`the process that asks mounts ${why}`);
+  }
   return answers;
 }
 

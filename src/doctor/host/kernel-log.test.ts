@@ -230,6 +230,10 @@ describe('what the kernel complains about', () => {
     expect(finding).toMatchObject({ code: 'OutOfMemory', process: { pid: 77 } });
     expect(finding!.message).toContain('a cgroup was at its limit');
     expect(finding!.remedy).toContain('systemctl set-property kubelet MemoryMax');
+    const aDaemon = (pid: number, command: string) => ({ pid, command, state: 'S', waitsIn: '', forMs: 1 });
+    const daemons = known({ runtime: aDaemon(40, 'containerd'), kubelet: aDaemon(41, 'kubelet') });
+    const kernelLog = known(summarize(...kill('dockerd', '/kubepods/pod1').slice(1)));
+    expect(diagnose(aNode({ machine: { kernelLog, daemons } }))).toEqual([]);
   });
 
   it('is not another program of the name of one that has run since before', () => {

@@ -127,10 +127,15 @@ function findKilled({ killed }: KernelLogFacts, atMs: number, daemons: DaemonFac
   // Docker or a cluster that runs in a pod, at the pod's own limit.
   const isOfPod = ({ command, group = '' }: KilledProcess): boolean =>
     findPodUidOf(group) !== undefined && !OF_ONE_POD.test(command);
+  // The log has lost whose limit it was, and the node's own daemons have other names: it may be one of a pod.
+  const isUnclear = ({ command, cgroup }: KilledProcess): boolean =>
+    cgroup === undefined &&
+    [daemons.runtime, daemons.kubelet].every((daemon) => daemon !== undefined && daemon.command !== command);
   const bad = killed.filter(
     (each) =>
       each.agoMs <= LIMITS.kernelLostRecentMs &&
-      (each.isOfMachine || (NEEDED.test(each.command) && !wasOther(each) && !isOfPod(each))),
+      (each.isOfMachine ||
+        (NEEDED.test(each.command) && !wasOther(each) && !isOfPod(each) && !isUnclear(each))),
   );
   const [last] = bad;
   if (last === undefined) return [];

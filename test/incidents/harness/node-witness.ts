@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
 import { type JournalEntry } from '#history';
 import { readJournal } from '../../integration/observe/read-journal.js';
 import { PodloopProcess } from '../../integration/podloop-process.js';
@@ -54,7 +55,7 @@ export class NodeWitness implements AsyncDisposable {
   async compareDeaths(): Promise<ComparedDeaths> {
     await sleep(ONE_MORE_LIST_MS);
     const { log } = await this.#node.readTraces();
-    await this.#observer.end('SIGTERM');
+    expect(await this.#observer.end('SIGTERM')).toEqual({ code: 0, signal: null });
     return compareDeaths(log.slice(this.#logBefore), await readJournal(this.#root));
   }
 

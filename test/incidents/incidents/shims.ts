@@ -41,7 +41,7 @@ export async function lockLists({ node }: Pick<Scene, 'node'>, containerId: stri
     .catch(() => undefined);
   const list = async (): Promise<boolean> =>
     driver
-      .call(runtimeService.listContainers, { filter: undefined }, { deadlineMs: 2_000 })
+      .call(runtimeService.listContainers, { filter: undefined }, { deadlineMs: 10_000 })
       .then(() => false)
       .catch(() => true);
   await until('the list of containers hangs', 30_000, list);
