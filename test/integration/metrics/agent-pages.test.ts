@@ -136,6 +136,7 @@ const MAY_BE_EMPTY = new Set([
   'kubelet_credential_provider_config_info',
   // Everything fits.
   ...['kubelet_admission_rejections_total', 'kubelet_preemptions'],
+  ...['kubelet_eviction_stats_age_seconds', 'kubelet_image_garbage_collected_total'],
   // No port with TLS, and no cluster.
   ...['podloop_certificate_end_time_seconds', 'podloop_certificate_renewal_time_seconds'],
   ...['kubelet_evictions', 'kubelet_restarted_pods_total', 'kubelet_image_pull_duration_seconds'],
