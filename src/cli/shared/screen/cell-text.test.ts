@@ -62,6 +62,12 @@ describe('text in cells', () => {
     );
   });
 
+  it('ends with wide characters, too, where there is room for none beside its indent', () => {
+    expect(wrapWords('日本語', 2, 10)).toEqual(['日', '本', '語']);
+    expect(wrapWords('日 本', 1, 10)).toEqual(['日', '本']);
+    expect(wrapWords('   ', 2)).toEqual(['']);
+  });
+
   it('has the parts of a title as whole as there is room', () => {
     const title = 'podloop demo   node demo   embedded 0.1.0   q or Ctrl-C ends it';
     expect(wrapParts(title, 80)).toEqual([title]);

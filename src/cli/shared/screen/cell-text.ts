@@ -74,6 +74,11 @@ export function wrapWords(text: string, cells: number, indent = 0): string[] {
   while (cellWidth(rest) > cells) {
     const { length } = measure(rest, cells);
     const begin = rest.length - rest.trimStart().length;
+    if (begin > 0 && length <= begin) {
+      // There is room for the spaces alone, and none for a wide character behind them.
+      rest = rest.trimStart();
+      continue;
+    }
     // A space behind the last character that fits is a break, too.
     const breaks = [rest.lastIndexOf(' ', length), rest.lastIndexOf('/', length - 1) + 1];
     const end = breaks.find((at) => at > begin) ?? Math.max(length, Array.from(rest)[0]!.length);

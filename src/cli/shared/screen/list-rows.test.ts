@@ -95,6 +95,26 @@ describe('the screen of pods', () => {
     expect(lines.at(-1)).toMatch(/^\d\d:04:05 {2}news 49$/);
   });
 
+  it('goes on in further rows with what happened where the screen is narrow, three at most, and whole lines', () => {
+    const text = 'Failed to pull image "registry.example/shop:1": not found';
+    const long = [...news, { atMs: NOW, pod: 'shop', text }, { atMs: NOW, text: 'word '.repeat(60) }];
+    const lines = screen({ pods: [aPod('web')], news: long }, { columns: 40, rows: 12 });
+    expect(lines).toHaveLength(12);
+    expect(lines.slice(-7).map((line) => line.replace(/^\d\d:/, 'hh:'))).toEqual([
+      'hh:04:05  news 49',
+      'hh:04:05  shop  Failed to pull image',
+      '          "registry.example/shop:1": not',
+      '          found',
+      'hh:04:05  word word word word word word',
+      '          word word word word word word',
+      `          ${'word '.repeat(48).trim()}`,
+    ]);
+    const wide = screen({ pods: [aPod('web')], news: long }, { columns: 80, rows: 12 });
+    expect(wide.at(-2)).toMatch(/ {2}shop {2}Failed to pull image "registry.example\/shop:1": not found$/);
+    const low = screen({ pods: [aPod('web')], news: long }, { columns: 40, rows: 6 });
+    expect(low.at(-1)).toMatch(/word$/);
+  });
+
   it('keeps a third for what happens, however many pods there are', () => {
     const lines = screen({ pods: manyPods(100), news }, { columns: 80, rows: 30 });
     expect(lines.filter((line) => line.includes('news')).length).toBeGreaterThanOrEqual(10);

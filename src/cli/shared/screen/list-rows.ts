@@ -1,5 +1,5 @@
 import { formatPod } from '#kube/pod/pod-ref.js';
-import { cellWidth, cutCells, wrapCells, wrapParts } from './cell-text.js';
+import { cellWidth, cutCells, wrapCells, wrapParts, wrapWords } from './cell-text.js';
 import { findSelected, INITIAL_LIST_VIEW, type PodListView, toItems } from './pod-list.js';
 import { layOutItems, type ListItem, type ScreenPod } from './pod-rows.js';
 import { type Row, type RowStyle } from './row.js';
@@ -35,6 +35,11 @@ export interface ListScene {
 const KEYS = '? help  q quit  Enter details  l logs  s shell  / search  e events  t group';
 /** The time and the gaps of a line of what happened. */
 const SPACE_IN_NEWS = 'hh:mm:ss    '.length;
+/** So that what goes on begins below the words. */
+const NEWS_INDENT = 'hh:mm:ss  '.length;
+/** A line is one row where there is so much room. */
+const WIDE_ENOUGH = 80;
+const MAX_ROWS_IN_NEWS = 3;
 /** Hints never take more of the screen than that. */
 const SHARE_FOR_HINTS = 0.25;
 
@@ -44,8 +49,8 @@ export function itemsOf(scene: ListScene, size: ScreenSize): ListItem[] {
 }
 
 /**
- * The rows of one screen: the pods as `kubectl get pods` has them, then what happened last, one line each. Never more rows
- * than there is room for. Pure.
+ * The rows of one screen: the pods as `kubectl get pods` has them, then what happened last, one line each, or up to three
+ * on a narrow screen. Never more rows than there is room for. Pure.
  *
  * What happened gets a third of the screen, and whatever the pods leave.
  */
@@ -72,15 +77,28 @@ export function listRows(scene: ListScene, size: ScreenSize): Row[] {
   const foot: Row[] = view === undefined ? [] : [footRow(view, message)];
   const body: Row[] = [...head, ...table, ...counted, ...below, { text: '' }];
   const left = Math.max(0, height - foot.length - body.length);
-  const newest = left === 0 ? [] : news.slice(-left);
-  const filled = [...body, ...newest.map((line) => toNewsRow(line, columns))].slice(
-    0,
-    Math.max(0, height - foot.length),
-  );
+  const filled = [...body, ...newsRows(news, left, columns)].slice(0, Math.max(0, height - foot.length));
   const empty = Array.from({ length: foot.length === 0 ? 0 : height - foot.length - filled.length }, () => ({
     text: '',
   }));
   return [...filled, ...empty, ...foot].slice(0, Math.max(0, height));
+}
+
+/** What happened last, in so many rows: on a narrow screen a line goes on in further ones. */
+function newsRows(news: readonly NewsLine[], room: number, columns: number): Row[] {
+  let rows: Row[] = [];
+  for (let at = news.length - 1; at >= 0 && rows.length < room; at--) {
+    const { text, ...rest } = toNewsRow(news[at]!, columns);
+    const parts = columns < WIDE_ENOUGH ? wrapWords(text, Math.max(1, columns), NEWS_INDENT) : [text];
+    const shown = parts.slice(0, MAX_ROWS_IN_NEWS);
+    const hidden = parts.slice(MAX_ROWS_IN_NEWS - 1).map((part) => part.trim());
+    // Cut where it is painted.
+    if (parts.length > MAX_ROWS_IN_NEWS)
+      shown[MAX_ROWS_IN_NEWS - 1] = ' '.repeat(NEWS_INDENT) + hidden.join(' ');
+    if (rows.length > 0 && rows.length + shown.length > room) break;
+    rows = [...shown.map((part): Row => ({ ...rest, text: part })), ...rows];
+  }
+  return rows.slice(0, room);
 }
 
 /** A line of what happened, with its time; the pod of one that is too long is shortened to a third of the columns. */
