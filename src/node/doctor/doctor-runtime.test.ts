@@ -1,4 +1,3 @@
-import { status } from '@grpc/grpc-js';
 import { expect, it } from 'vitest';
 import { SystemClock } from '#base/time/clock.js';
 import { CriTestServer } from '#support/clients/cri-test-server.js';
@@ -11,36 +10,27 @@ import {
 import { DoctorRuntime } from './doctor-runtime.js';
 
 const LIMITS = { signal: new AbortController().signal, timeoutMs: 60_000 };
-const REFUSED = {
-  code: status.RESOURCE_EXHAUSTED,
-  details: 'grpc: trying to send message larger than max (18892738 vs. 16777216)',
-};
 
-it('measures lists that the runtime refuses as a whole in parts, with the share of each pod', async () => {
-  const annotations = { note: 'x'.repeat(5 * 2 ** 20) };
+it('measures how much of a list is about one sandbox', async () => {
+  const annotations = { note: 'x'.repeat(10_000) };
   const world: CriWorld = {
-    sandboxes: [listedSandbox('u1', 0, { annotations }), listedSandbox('u2', 0, { state: 1, annotations })],
-    containers: ['u1', 'u2'].map((uid) => listedContainer(uid, 'a', { annotations })),
+    sandboxes: [listedSandbox('u1'), listedSandbox('u2', 0, { annotations })],
+    containers: [
+      listedContainer('u1', 'a'),
+      ...['a', 'b'].map((name) => listedContainer('u2', name, { annotations })),
+    ],
   };
-  const { listPodSandbox, listContainers } = listing(world);
-  await using server = await CriTestServer.start({
-    handlers: {
-      listPodSandbox: (call, callback) =>
-        call.request.filter === undefined ? callback(REFUSED) : listPodSandbox!(call, callback),
-      listContainers: (call, callback) =>
-        call.request.filter === undefined ? callback(REFUSED) : listContainers!(call, callback),
-    },
-  });
+  await using server = await CriTestServer.start({ handlers: listing(world) });
   const runtime = new DoctorRuntime({ endpoint: server.endpoint, clock: new SystemClock() });
   try {
-    for (const { bytes, items } of [
-      await runtime.listSandboxes(LIMITS),
-      await runtime.listContainers(LIMITS),
-    ]) {
-      expect(bytes).toBeGreaterThan(10 * 2 ** 20);
-      expect(items).toHaveLength(2);
-      for (const item of items) expect(item.bytes).toBeGreaterThan(5 * 2 ** 20);
-    }
+    const pod = { uid: 'u2', namespace: 'default', name: 'pod-u2' };
+    const sandbox = await runtime.measurePart('ListPodSandbox', 's-u2-0', LIMITS);
+    expect(sandbox).toMatchObject({ pod, items: 1 });
+    expect(sandbox.bytes).toBeGreaterThan(10_000);
+    const containers = await runtime.measurePart('ListContainers', 's-u2-0', LIMITS);
+    expect(containers).toMatchObject({ pod: undefined, items: 2 });
+    expect(containers.bytes).toBeGreaterThan(20_000);
+    expect((await runtime.measurePart('ListContainers', 's-u1-0', LIMITS)).bytes).toBeLessThan(1_000);
   } finally {
     runtime.close();
   }
