@@ -1,16 +1,22 @@
-// The last part of `npm run build`: makes dist/lib of what the compiler left, which is what users import from podloop. Each entry of
-// scripts/library-entries.json becomes one file of code and one of types; what several entries need is in files that they share, so
-// that a class is the same class whichever entry it comes from. Libraries are inside, their types too, but for the one with native code.
+// The last part of `npm run build`: makes dist/lib, which is what users import from podloop. Each entry of scripts/library-entries.json
+// becomes one file of code and one of types; what several entries need is in files that they share, so that a class is the same class
+// whichever entry it comes from. The code was bundled with the program (scripts/bundle-program.mjs), beside which the libraries lie that
+// both use; their types are inside.
 //
 //   node scripts/bundle-library.mjs
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { isBuiltin } from 'node:module';
 import path from 'node:path';
-import { rolldown } from 'rolldown';
 import { rollup } from 'rollup';
 import { dts } from 'rollup-plugin-dts';
-import { MINIFIED, SETTINGS } from './bundle-settings.mjs';
-import { listLibraries } from './bundled-licenses.mjs';
 
 const repository = path.resolve(import.meta.dirname, '..');
 const compiled = path.join(repository, 'dist');
@@ -21,31 +27,21 @@ const { imports: AREAS } = JSON.parse(readFileSync(path.join(repository, 'packag
 
 const folder = mkdtempSync(path.join(compiled, '.lib-'));
 try {
-  const modules = await bundleCode(folder);
+  const libraries = copyCode(folder);
   await bundleTypes(folder);
-  writeFileSync(path.join(folder, 'LICENSES.txt'), nameLicenses(modules));
+  writeFileSync(path.join(folder, 'LICENSES.txt'), nameLicenses(libraries));
   rmSync(target, { recursive: true, force: true });
   renameSync(folder, target);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Returns the modules that are inside. */
-async function bundleCode(dir) {
-  const build = await rolldown({
-    input: entriesWith('.js'),
-    cwd: repository,
-    ...SETTINGS,
-  });
-  const { output } = await build.write({
-    dir,
-    format: 'esm',
-    comments: false,
-    minify: MINIFIED,
-    chunkFileNames: '[name]-[hash].js',
-  });
-  await build.close();
-  return output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
+/** Copies what was bundled with the program; returns the names of the libraries that it uses. */
+function copyCode(dir) {
+  const bundled = path.join(compiled, '.library');
+  for (const name of readdirSync(bundled).filter((each) => each.endsWith('.js')))
+    copyFileSync(path.join(bundled, name), path.join(dir, name));
+  return JSON.parse(readFileSync(path.join(bundled, 'libraries.json'), 'utf8'));
 }
 
 async function bundleTypes(dir) {
@@ -86,14 +82,13 @@ function findArea(specifier) {
   return null;
 }
 
-/** What is inside; the texts of the licences are shipped once, with the program, in which all of it is, too. */
-function nameLicenses(modules) {
-  const libraries = listLibraries(modules);
+/** What is used, and whose types are inside; the texts of the licences are shipped once, with the program, in which the code is. */
+function nameLicenses(libraries) {
   const texts = readFileSync(path.join(compiled, 'program/LICENSES.txt'), 'utf8');
   const lost = libraries.filter((library) => !texts.includes(`${library}\n`));
   if (lost.length > 0) throw new Error(`the program has no licence of ${lost.join(', ')}`);
   return [
-    'Parts of these libraries are in the files of this folder:\n',
+    'The files of this folder use these libraries, and have types of them:\n',
     ...libraries,
     '\nTheir licences are in ../program/LICENSES.txt.\n',
   ].join('\n');

@@ -1,8 +1,9 @@
 // The second part of `npm run build`: makes a few large files of the program, which the compiler leaves in some 1,400 small ones,
 // for to find and open a file costs more than what is in it. In dist/program are then podloop.js, which users run, and in files of
 // their own the thread that reads manifests and what only some commands need. The libraries are in there too, but for one with native
-// code, and their licences. What is imported from podloop is made by
-// scripts/bundle-library.mjs.
+// code, and their licences. What users import from podloop (scripts/library-entries.json) is bundled with it,
+// so that libraries are there once; our own modules are others in it than in the program, so that neither is cut into more files because
+// of the other. It lies in dist/.library, from where scripts/bundle-library.mjs takes it.
 //
 // The names of all but podloop.js change with what is in them and in what they import. An agent whose package is upgraded meanwhile
 // finds the file that it was built with, or none; never another one.
@@ -28,7 +29,7 @@ import { rolldown } from 'rolldown';
 import { minifySync } from 'rolldown/utils';
 import { bundlePage } from './bundle-page.mjs';
 import { MINIFIED, SETTINGS } from './bundle-settings.mjs';
-import { describeLicenses } from './bundled-licenses.mjs';
+import { describeLicenses, listLibraries } from './bundled-licenses.mjs';
 import { withoutIndents } from './without-indents.mjs';
 
 const repository = path.resolve(import.meta.dirname, '..');
@@ -39,16 +40,22 @@ const LIBRARY = /[\\/]node_modules[\\/]/;
 /** The messages of CRI, whose code protoc's generator writes: as little to be read as a library's. */
 const GENERATED = /[\\/]generated[\\/]/;
 const ENTRY = { podloop: path.join(compiled, 'cli/main.js') };
+const LIBRARY_ENTRIES = JSON.parse(readFileSync(new URL('./library-entries.json', import.meta.url), 'utf8'));
+/** Stands behind the path of a module of ours as users import it. */
+const IMPORTED = '?imported';
 
 const build = await rolldown({
   input: ENTRY,
-  plugins: [{ name: 'threads', transform: bundleThreads }],
+  plugins: [
+    { name: 'threads', transform: bundleThreads },
+    { name: 'library', buildStart: addLibrary, resolveId: resolveImported, load: loadImported },
+  ],
   cwd: repository,
   preserveEntrySignatures: 'allow-extension',
   ...SETTINGS,
 });
 const { output } = await build.generate({
-  dir: target,
+  dir: compiled,
   format: 'esm',
   sourcemap: true,
   comments: false,
@@ -62,11 +69,17 @@ const { output } = await build.generate({
       { test: GENERATED, name: 'messages' },
     ],
   },
-  chunkFileNames: '[name]-[hash].js',
+  entryFileNames: 'program/[name].js',
+  chunkFileNames: ({ moduleIds }) => `${isOfLibrary(moduleIds) ? 'library' : 'program'}/[name]-[hash].js`,
 });
 await build.close();
 // The maps are files of their own, too, which nobody gets.
-const chunks = output.filter(({ type }) => type === 'chunk');
+const [chunks, imported] = [[], []];
+for (const { type, fileName: file, code, map, moduleIds, imports } of output) {
+  if (type !== 'chunk') continue;
+  const [folder, fileName] = file.split('/');
+  (folder === 'library' ? imported : chunks).push({ fileName, code, map, moduleIds, imports });
+}
 
 const parts = new Map();
 const page = await bundlePage();
@@ -82,7 +95,8 @@ for (const chunk of chunks) {
   if (chunk.map) parts.set(chunk.fileName, brotliCompressSync(describeParts(chunk, indents)));
 }
 contents.set('podloop.parts', indexParts(parts));
-if (!isThere()) replaceTarget();
+replaceFolder(target, contents);
+replaceFolder(path.join(compiled, '.library'), describeLibrary());
 // Newer than what the compiler has left, by which tests know that it is of the same sources.
 const now = new Date();
 utimesSync(path.join(target, 'podloop.js'), now, now);
@@ -101,7 +115,7 @@ function minified(code) {
 
 /** What a module of ours names by its own place is the code of a thread: it becomes a file of its own, whose name is put there. */
 function bundleThreads(code, id) {
-  if (!id.startsWith(compiled + path.sep)) return null;
+  if (!id.startsWith(compiled + path.sep) || id.endsWith(IMPORTED)) return null;
   const replaced = code.replaceAll(/\bnew URL\('(\.\/[^']+)\.js', import\.meta\.url\)/g, (_, thread) => {
     const file = path.resolve(path.dirname(id), `${thread}.js`);
     const reference = this.emitFile({ type: 'chunk', id: file, name: path.basename(thread) });
@@ -111,27 +125,65 @@ function bundleThreads(code, id) {
   return replaced === code ? null : { code: replaced, map: null };
 }
 
-/** Whether the folder is as it should be: what others are just loading or packing is left alone then. */
-function isThere() {
-  if (!existsSync(target) || readdirSync(target).length !== contents.size) return false;
-  return [...contents].every(([name, content]) => {
-    const file = path.join(target, name);
+function addLibrary() {
+  for (const [name, file] of Object.entries(LIBRARY_ENTRIES)) {
+    const id = path.join(compiled, `${file}.js`) + IMPORTED;
+    this.emitFile({ type: 'chunk', id, fileName: `library/${name}.js`, preserveSignature: 'strict' });
+  }
+}
+
+/** What a module of the library imports of ours is of the library, too, but for the messages: they are as large as a library. */
+async function resolveImported(source, importer) {
+  if (source.endsWith(IMPORTED)) return source;
+  // Everything else is found as for the program. With two answers for one module, the output would depend on which comes first.
+  if (!importer?.endsWith(IMPORTED) || !/^[.#]/.test(source)) return null;
+  const { id } = await this.resolve(source, importer.slice(0, -IMPORTED.length), { skipSelf: true });
+  return GENERATED.test(id) ? id : id + IMPORTED;
+}
+
+function loadImported(id) {
+  return id.endsWith(IMPORTED) ? readFileSync(id.slice(0, -IMPORTED.length), 'utf8') : null;
+}
+
+function isOfLibrary(moduleIds) {
+  return moduleIds.length > 0 && moduleIds.every((id) => id.endsWith(IMPORTED));
+}
+
+/** The code that users import, and the names of the libraries that it uses. */
+function describeLibrary() {
+  const files = new Map(
+    imported.map(({ fileName, code }) => [fileName, Buffer.from(minified(withoutMap(code)))]),
+  );
+  const byName = new Map(chunks.map((chunk) => [`program/${chunk.fileName}`, chunk]));
+  const used = new Set(imported.flatMap(({ imports }) => imports));
+  // Libraries use others; a set has these behind them while it is walked.
+  for (const name of used) for (const other of byName.get(name)?.imports ?? []) used.add(other);
+  const modules = [...used].flatMap((name) => byName.get(name)?.moduleIds ?? []);
+  return files.set('libraries.json', Buffer.from(JSON.stringify(listLibraries(modules))));
+}
+
+/** A folder that is as it should be is left alone: others may just be loading or packing it. */
+function isThere(folder, wanted) {
+  if (!existsSync(folder) || readdirSync(folder).length !== wanted.size) return false;
+  return [...wanted].every(([name, content]) => {
+    const file = path.join(folder, name);
     return existsSync(file) && content.equals(readFileSync(file));
   });
 }
 
 /** All at once, for whoever starts the program meanwhile. */
-function replaceTarget() {
+function replaceFolder(folder, wanted) {
+  if (isThere(folder, wanted)) return;
   // Beside it: folders cannot be moved from one file system to another.
-  const folder = mkdtempSync(path.join(compiled, '.program-'));
+  const work = mkdtempSync(path.join(compiled, '.program-'));
   try {
-    const [fresh, old] = [path.join(folder, 'fresh'), path.join(folder, 'old')];
+    const [fresh, old] = [path.join(work, 'fresh'), path.join(work, 'old')];
     mkdirSync(fresh);
-    for (const [name, content] of contents) writeFileSync(path.join(fresh, name), content);
-    if (existsSync(target)) renameSync(target, old);
-    renameSync(fresh, target);
+    for (const [name, content] of wanted) writeFileSync(path.join(fresh, name), content);
+    if (existsSync(folder)) renameSync(folder, old);
+    renameSync(fresh, folder);
   } finally {
-    rmSync(folder, { recursive: true });
+    rmSync(work, { recursive: true });
   }
 }
 
