@@ -33,10 +33,15 @@ function setUp(pods: readonly ObservedPod[] = [aPod({ name: 'web' }), aPod({ nam
     ...{ id: 1, method, operation: '', pod: undefined, containerId, sandboxId: undefined },
     ...{ startedAtMonotonicMs: clock.monotonicMs() - ageMs, startedAtMs: 0, deadlineMs: 1, streaming: false },
   });
-  const end = (method: string, outcome: string, responseBytes = 0, containerId?: string): void =>
+  const end = (
+    method: string,
+    outcome: string,
+    responseBytes = 0,
+    { containerId, durationMs = 1 }: { containerId?: string; durationMs?: number } = {},
+  ): void =>
     channels.publish(criCallEnded, {
       call: aCall(method, 1, containerId),
-      ...{ durationMs: 1, outcome, error: `${method} failed`, unknownFields: 0, responseBytes },
+      ...{ durationMs, outcome, error: `${method} failed`, unknownFields: 0, responseBytes },
     });
   return { port, clock, health, inFlight, asked, aCall, end };
 }
@@ -84,14 +89,26 @@ describe('the runtime as an observer knows it', () => {
     await port.listContainers(LIMITS);
   });
 
+  it('hangs where the generator has given up a list, until one is answered', async () => {
+    const { port, end } = setUp();
+    end('ListContainers', 'aborted', 0, { durationMs: 120_000 });
+    await expect(port.listContainers(LIMITS)).rejects.toMatchObject({ code: 'CRI_DEADLINE_EXCEEDED' });
+    end('ListContainers', 'aborted', 0, { durationMs: 20 });
+    await expect(port.listContainers(LIMITS)).rejects.toMatchObject({ code: 'CRI_DEADLINE_EXCEEDED' });
+    end('ListContainers', 'ok');
+    await port.listContainers(LIMITS);
+    end('ListContainers', 'aborted', 0, { durationMs: 20 });
+    await port.listContainers(LIMITS);
+  });
+
   it('asks for ten statuses in an examination, and answers the others by what is known', async () => {
     const { port, asked, end } = setUp();
     port.beginExamination();
     for (let at = 0; at < 50; at++) await port.containerStatus(`c-${at}`, LIMITS);
     expect(asked).toHaveLength(10);
-    end('ContainerStatus', 'CRI_INTERNAL', 0, 'ill');
+    end('ContainerStatus', 'CRI_INTERNAL', 0, { containerId: 'ill' });
     await expect(port.containerStatus('ill', LIMITS)).rejects.toThrow('ContainerStatus failed');
-    end('ContainerStatus', 'CRI_NOT_FOUND', 0, 'ill');
+    end('ContainerStatus', 'CRI_NOT_FOUND', 0, { containerId: 'ill' });
     await port.containerStatus('ill', LIMITS);
     expect(asked).toHaveLength(10);
   });

@@ -51,6 +51,8 @@ interface Failure {
 /** A call of the generator that is older is waited for; most are answered within milliseconds. */
 const JOINED_AFTER_MS = 1_000;
 const CHECK_MS = 200;
+/** A list that was cancelled earlier says nothing of the runtime. */
+const GIVEN_UP_MS = 10_000;
 /** How many statuses an examination asks for. */
 const SAMPLE = 10;
 const SLOW_MS = 1_000;
@@ -210,10 +212,15 @@ export class ObservedPort implements RuntimePort, Disposable {
     }
   }
 
-  #callEnded({ call, outcome, error = '', responseBytes }: CriCallEnd): void {
+  #callEnded(end: CriCallEnd): void {
+    const { call, outcome, error = '', responseBytes, durationMs } = end;
     const { method, containerId, sandboxId, pod } = call;
-    if (outcome === 'aborted') return;
-    const failure = outcome === 'ok' ? undefined : { code: outcome, error };
+    // The generator gives up a list that takes too long, and begins another one at once.
+    const isGivenUp = outcome === 'aborted' && isList(method) && durationMs >= GIVEN_UP_MS;
+    if (outcome === 'aborted' && !isGivenUp) return;
+    const code = isGivenUp ? 'CRI_DEADLINE_EXCEEDED' : outcome;
+    const words = isGivenUp ? `${method} was not answered within ${durationMs} ms` : error;
+    const failure = outcome === 'ok' ? undefined : { code, error: words };
     // Of a part, which is asked for to know its size.
     if (call.filtered === true) return;
     if (isList(method) && pod === undefined) {
