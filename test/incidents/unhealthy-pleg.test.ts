@@ -175,9 +175,9 @@ describe.each(RELEASES)('podloop observe beside a kubelet on containerd %s', (re
         expect(await isUnhealthy()).toBe(false);
         await until('the kubelet says that PLEG is not healthy', UNHEALTHY_MS, isUnhealthy);
         const unhealthyMs = performance.now() - began;
-        const sees = (): Promise<boolean> =>
-          Promise.resolve(hasSaid(/"Finding began" code="KubeletRelistStuck"/));
-        await until('the observer sees that the kubelet stands still', NOTICED_MS, sees);
+        await until('the incident has what became of the kubelet', NOTICED_MS, async () =>
+          (await showIncident(root)).stdout.includes('KubeletRelistStuck'),
+        );
         const kubeletTraces = findTraces(before, await node.readTraces(), Date.now());
         for (const undo of undos.splice(0).reverse()) await undo();
         await until('the kubelet is healthy', OVER_MS, async () => (await fetch(healthzUrl)).ok);

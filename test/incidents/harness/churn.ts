@@ -12,6 +12,8 @@ const run = promisify(execFile);
 /** Pods of a round; of each fifth round, which come and go at once. */
 const [FEW, MANY] = [10, 40];
 const SLOW_DISK_MIB = 256;
+/** Of pods that end by themselves, which a kubelet logs. */
+const ENDS = 'sleep 5; exit 0';
 
 /** What an hour or a minute of it gave. */
 export interface ChurnResult {
@@ -24,9 +26,10 @@ export interface ChurnResult {
 }
 
 /**
- * Lets pods come and go, by tens and each fifth round by forties, and examines the node meanwhile. Each second round their
- * image is pulled, each third one containerd is killed and started, each fourth one the kubelet, each fifth one a disk is
- * kept busy, and each sixth one both start together with pods waiting for them, as on a node that has just been started.
+ * Lets pods come and go, by tens and each fifth round by forties, and as many that end by themselves, and examines the node
+ * meanwhile. Each second round their image is pulled, each third one containerd is killed and started, each fourth one the
+ * kubelet, each fifth one a disk is kept busy, and each sixth one both start together with pods waiting for them, as on a
+ * node that has just been started.
  */
 export async function churn(node: IncidentNode, minutes: number): Promise<ChurnResult> {
   const untilMs = performance.now() + minutes * 60_000;
@@ -51,7 +54,9 @@ export async function churn(node: IncidentNode, minutes: number): Promise<ChurnR
       await node.containerd.kill();
     }
     for (const name of names) await node.want({ name, container, spec: { hostNetwork: false } });
-    counts.pods += number;
+    const ending = names.map((name) => `${name}-ends`).slice(0, FEW);
+    for (const name of ending) await node.want({ name, script: ENDS, spec: { restartPolicy: 'Never' } });
+    counts.pods += number + ending.length;
     if (round % 2 === 0) counts.pulls += number;
     if (round % 6 === 0) {
       await node.containerd.start();
@@ -66,7 +71,7 @@ export async function churn(node: IncidentNode, minutes: number): Promise<ChurnR
     await examine();
     await node.unwantAll();
     await examine();
-    for (const name of names) await node.gone(name);
+    for (const name of [...names, ...ending]) await node.gone(name);
     await busy;
     if (round % 3 === 0) {
       await node.containerd.killAndRestart();
