@@ -1,23 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { OBSERVER_OPTIONS } from '../node/options/options.js';
-import { FakeClock } from '#testing/fake-clock.js';
-import { type CliHost } from './cli-host.js';
-import { LineOutput } from './line-output.js';
+import { SILENT_HOST } from '#support/fakes/silent-cli-host.js';
 import { COMMANDS } from './program.js';
-
-const host: CliHost = {
-  env: {},
-  pid: 1,
-  clock: new FakeClock(),
-  stdin: new PassThrough(),
-  stdout: new LineOutput(new PassThrough()),
-  stderr: new LineOutput(new PassThrough()),
-  selfCommand: ['podloop'],
-  listenForInterrupts: () => new AbortController().signal,
-  onUserSignal: () => () => undefined,
-};
 
 const page = await readFile(new URL('../../docs/reference/cli.md', import.meta.url), 'utf8');
 /** The text below `## heading`, up to the next heading of that level. */
@@ -47,7 +32,7 @@ describe('the reference page of the command line', () => {
     // The first ones load most of the program.
     { timeout: 240_000 },
     async (name, command) => {
-      const { options } = await command.load(host);
+      const { options } = await command.load(SILENT_HOST);
       const documented = firstCells(section(`podloop ${name}`)).flatMap(longFlags);
       expect(documented.sort()).toEqual(options.map((option) => option.long).sort());
     },

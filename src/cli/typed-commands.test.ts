@@ -6,27 +6,12 @@
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { PassThrough } from 'node:stream';
 import { Command, CommanderError } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '#testing/fake-clock.js';
 import { listFiles, REPOSITORY } from '../../test/source-tree.js';
-import { type CliHost } from './cli-host.js';
-import { LineOutput } from './line-output.js';
+import { SILENT_HOST } from '#support/fakes/silent-cli-host.js';
 import { COMMANDS } from './program.js';
 import { toSwitches } from './switch-flags.js';
-
-const host: CliHost = {
-  env: {},
-  pid: 1,
-  clock: new FakeClock(),
-  stdin: new PassThrough(),
-  stdout: new LineOutput(new PassThrough()),
-  stderr: new LineOutput(new PassThrough()),
-  selfCommand: ['podloop'],
-  listenForInterrupts: () => new AbortController().signal,
-  onUserSignal: () => () => undefined,
-};
 
 const pages = [
   'README.md',
@@ -81,7 +66,7 @@ async function refusalOf(words: readonly string[]): Promise<string | undefined> 
   program.configureOutput({ writeOut: () => undefined, writeErr: () => undefined });
   const called = COMMANDS.find(({ name }) => name === words.find((word) => !word.startsWith('-')));
   if (called !== undefined) {
-    const command = (await called.load(host)).copyInheritedSettings(program);
+    const command = (await called.load(SILENT_HOST)).copyInheritedSettings(program);
     for (const each of [command, ...command.commands]) {
       each.copyInheritedSettings(program);
       if (each.commands.length === 0) each.action(() => undefined);
@@ -128,7 +113,7 @@ describe('what is typed', { timeout: 240_000 }, () => {
   it.each(COMMANDS.map((command) => [command.name, command] as const))(
     'in the help of podloop %s can be typed',
     async (_, { load }) => {
-      const command = await load(host);
+      const command = await load(SILENT_HOST);
       let help = '';
       command.configureOutput({ writeOut: (text) => (help += text) });
       command.outputHelp();

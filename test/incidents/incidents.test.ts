@@ -2,13 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findClusterBinaries } from '../cluster/harness/cluster-binaries.js';
 import { churn } from './harness/churn.js';
-import { type Incident, ofTheNode, type Result } from './harness/incident.js';
+import { type Incident, ofTheNode } from './harness/incident.js';
 import { IncidentNode } from './harness/incident-node.js';
 import { clear, playIncident } from './harness/play-incident.js';
 import { NodeWitness } from './harness/node-witness.js';
-import { describeCommit, writeResult } from './harness/results.js';
+import { writeResult } from './harness/results.js';
+import { now, RELEASES, requireKubelet } from './harness/settings.js';
 import { CERTIFICATE_INCIDENTS } from './incidents/certificates.js';
 import { DAEMON_INCIDENTS } from './incidents/daemons.js';
 import { DISK_INCIDENTS } from './incidents/disks.js';
@@ -26,16 +26,10 @@ const INCIDENTS: readonly Incident[] = [
   ...SANDBOX_INCIDENTS,
   ...CERTIFICATE_INCIDENTS,
 ];
-const RELEASES = (process.env['PODLOOP_RELEASES'] ?? '1.7,2.1').split(',') as ('1.7' | '2.1')[];
 const ONLY = process.env['PODLOOP_INCIDENTS'] ?? '';
 const CHURN_MINUTES = Number(process.env['PODLOOP_CHURN_MINUTES'] ?? 1);
 
-const found = findClusterBinaries();
-const kubelet = 'binaries' in found ? found.binaries.kubelet : undefined;
-if (kubelet === undefined)
-  throw new Error(
-    `no kubelet to test beside: ${'missing' in found ? found.missing : 'KUBEBUILDER_ASSETS lacks it'}`,
-  );
+const kubelet = requireKubelet();
 
 describe.each(RELEASES)('beside a kubelet on containerd %s', (release) => {
   let node: IncidentNode;
@@ -84,7 +78,3 @@ describe.each(RELEASES)('beside a kubelet on containerd %s', (release) => {
     expect({ verdict, why }).toEqual({ verdict: 'right', why: '' });
   });
 });
-
-function now(): Pick<Result, 'date' | 'commit'> {
-  return { date: new Date().toISOString().slice(0, 10), commit: describeCommit() };
-}

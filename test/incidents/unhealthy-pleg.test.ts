@@ -4,16 +4,15 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { patiently } from '#support/patience.js';
 import { ChaosProxy, parseRules } from '../../src/proxy/chaos/index.js';
-import { findClusterBinaries } from '../cluster/harness/cluster-binaries.js';
 import { signalProcess } from '../containerd/harness/processes.js';
 import { PodloopProcess, runPodloop } from '../integration/podloop-process.js';
 import { IncidentNode, until } from './harness/incident-node.js';
 import { findTraces } from './harness/kubelet-traces.js';
 import { lockMachine } from './harness/machine-lock.js';
-import { describeCommit, writeResult } from './harness/results.js';
+import { writeResult } from './harness/results.js';
+import { now, RELEASES, requireKubelet } from './harness/settings.js';
 import { lockLists } from './incidents/shims.js';
 
-const RELEASES = (process.env['PODLOOP_RELEASES'] ?? '1.7,2.1').split(',') as ('1.7' | '2.1')[];
 /** A kubelet whose lists hang looks seldom, and says then how long it was. */
 const UNHEALTHY = /PLEG is not healthy: pleg was last seen active/;
 const NAMED_MS = 60_000;
@@ -110,12 +109,7 @@ async function showIncident(root: string): ReturnType<typeof runPodloop> {
   ]);
 }
 
-const found = findClusterBinaries();
-const kubelet = 'binaries' in found ? found.binaries.kubelet : undefined;
-if (kubelet === undefined)
-  throw new Error(
-    `no kubelet to test beside: ${'missing' in found ? found.missing : 'KUBEBUILDER_ASSETS lacks it'}`,
-  );
+const kubelet = requireKubelet();
 
 describe.each(RELEASES)('podloop observe beside a kubelet on containerd %s', (release) => {
   let node: IncidentNode;
@@ -194,7 +188,7 @@ describe.each(RELEASES)('podloop observe beside a kubelet on containerd %s', (re
           ...{ incident: `observe, until PLEG is not healthy: ${name}`, containerd: release },
           ...{ verdict: 'right', why: '', tookS: namedMs / 1_000, kubelet: kubeletTraces },
           said: `${code}; the kubelet said it after ${Math.round(unhealthyMs / 1_000)} s`,
-          ...{ date: new Date().toISOString().slice(0, 10), commit: describeCommit() },
+          ...now(),
         });
       } finally {
         console.log(`what the observer said:\n${observer.stderr.join('\n')}`);
