@@ -204,21 +204,19 @@ async function judgeEvents(
 
 /** The pods with the largest shares of a list; nothing where shares were not measured. */
 function findLargest(
-  items: readonly { readonly pod: PodRef; readonly bytes?: number | undefined }[],
+  items: readonly {
+    readonly pod: PodRef | undefined;
+    readonly bytes?: number | undefined;
+    readonly items?: number;
+  }[],
 ): Pick<ListFacts, 'largest'> {
   const byPod = new Map<string, LargePod>();
-  for (const { pod, bytes } of items) {
-    if (bytes === undefined) continue;
+  for (const { pod, bytes, items: count = 1 } of items) {
+    if (pod === undefined || bytes === undefined) continue;
     const before = byPod.get(formatPod(pod)) ?? { pod, bytes: 0, items: 0 };
-    byPod.set(formatPod(pod), { pod, bytes: before.bytes + bytes, items: before.items + 1 });
+    byPod.set(formatPod(pod), { pod, bytes: before.bytes + bytes, items: before.items + count });
   }
   const largest = [...byPod.values()].sort((a, b) => b.bytes - a.bytes).slice(0, MAX_LARGEST);
-  return largest.length === 0 ? {} : { largest };
-}
-
-function findLargestParts(parts: readonly MeasuredPart[]): Pick<ListFacts, 'largest'> {
-  const known = parts.flatMap(({ pod, ...size }) => (pod === undefined ? [] : [{ pod, ...size }]));
-  const largest = known.sort((a, b) => b.bytes - a.bytes).slice(0, MAX_LARGEST);
   return largest.length === 0 ? {} : { largest };
 }
 
@@ -282,14 +280,20 @@ class ListRounds {
   facts(): ListFacts[] {
     const sandboxes = this.#sandboxes?.items ?? [];
     const podOf = new Map(sandboxes.map(({ id, pod }) => [id, pod]));
-    const containers = (this.#containers?.items ?? []).flatMap(({ sandboxId, bytes }) => {
-      const pod = podOf.get(sandboxId);
-      return pod === undefined ? [] : [{ pod, bytes }];
-    });
+    const containers = (this.#containers?.items ?? []).map(({ sandboxId, bytes }) => ({
+      ...{ pod: podOf.get(sandboxId), bytes },
+    }));
+    const largestOf = (
+      method: string,
+      items: Parameters<typeof findLargest>[0],
+    ): Pick<ListFacts, 'largest'> => findLargest(this.#parts.get(method) ?? items);
     return [
-      { ...this.#factsOf('ListPodSandbox', this.#sandboxes), ...findLargest(sandboxes) },
-      { ...this.#factsOf('ListContainers', this.#containers), ...findLargest(containers) },
-    ].map((facts) => ({ ...facts, ...findLargestParts(this.#parts.get(facts.method) ?? []) }));
+      {
+        ...this.#factsOf('ListPodSandbox', this.#sandboxes),
+        ...largestOf('ListPodSandbox', sandboxes),
+      },
+      { ...this.#factsOf('ListContainers', this.#containers), ...largestOf('ListContainers', containers) },
+    ];
   }
 
   #lastFailureOf(method: string): MeasuredCall | undefined {

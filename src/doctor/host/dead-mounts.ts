@@ -35,9 +35,10 @@ const MAX_MOUNTS = 256;
 const CONTROL = '/proc';
 const MAX_FILES = 50_000;
 /**
- * Says that it begins once it has seen stat(1) at work, which a slow disk may hold up, asks each file system for its room, all at
- * once, and prints the number of each that answered, with the words of its error. Processes of their own: a call that hangs holds up a thread for good, and Node has four. They are
- * small ones, which begin at once also on a machine on which Node takes seconds.
+ * Says that it begins once it has seen stat(1) at work, which a slow disk may hold up, asks each file system for its room,
+ * all at once, and prints the number of each that answered, with the words of its error. Processes of their own: a call
+ * that hangs holds up a thread for good, and Node has four. They are small ones, which begin at once also on a machine on
+ * which Node takes seconds.
  */
 const SCRIPT = `stat -f / >/dev/null || exit
 echo begin

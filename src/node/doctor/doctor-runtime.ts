@@ -10,7 +10,6 @@ import {
   type RuntimeContainer,
   type RuntimePort,
 } from '#doctor';
-import { type PodRef } from '#kube/pod/pod-ref.js';
 import { type Clock } from '#base/time/clock.js';
 
 /** Allows a list that a kubelet would refuse, so that it can be measured. */
@@ -77,8 +76,7 @@ export class DoctorRuntime implements RuntimePort {
     sandboxId: string,
     limits: CallLimits,
   ): Promise<MeasuredPart> {
-    const { metadata, ...size } = await measurePart(this.#client, method, sandboxId, limits);
-    return { ...size, pod: metadata === undefined ? undefined : toPod(metadata, sandboxId) };
+    return await measurePart(this.#client, method, sandboxId, limits);
   }
 
   async sandboxStatus(podSandboxId: string, limits: CallLimits): Promise<unknown> {
@@ -132,15 +130,11 @@ function toAnswer<Item, Listed>(
   return { bytes, items: items.map((item) => ({ ...convert(item), ...sizeOf(item) })) };
 }
 
-function toPod({ uid, namespace, name }: Omit<cri.PodSandboxMetadata, 'attempt'>, id: string): PodRef {
-  return { uid: uid === '' ? id : uid, namespace, name };
-}
-
 function toSandbox({ id, metadata, state, createdAt }: cri.PodSandbox): ListedSandbox {
   const { uid = '', namespace = '', name = '', attempt = 0 } = metadata ?? {};
   return {
     ...{ id, attempt, ready: state === cri.PodSandboxState.SANDBOX_READY },
-    pod: toPod({ uid, namespace, name }, id),
+    pod: { uid: uid === '' ? id : uid, namespace, name },
     createdAtMs: Number(createdAt / NS_PER_MS),
   };
 }

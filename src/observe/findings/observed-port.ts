@@ -127,10 +127,7 @@ export class ObservedPort implements RuntimePort, Disposable {
     sandboxId: string,
     limits: CallLimits,
   ): Promise<MeasuredPart> {
-    const { bytes, items } = await measurePart(this.#options.client, method, sandboxId, limits);
-    const found = this.#pods().find(({ sandboxes }) => sandboxes.some(({ id }) => id === sandboxId));
-    const pod = found && { uid: found.uid, namespace: found.namespace, name: found.name };
-    return { pod, bytes, items };
+    return await measurePart(this.#options.client, method, sandboxId, limits);
   }
 
   async sandboxStatus(id: string, limits: CallLimits): Promise<unknown> {
