@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 
 import { type ImageName, IMAGES, ORDINARY_USER } from './image-recipe.js';
-import { PATIENCE } from './patience.js';
+import { PATIENCE, scaleMinutes } from './patience.js';
 import { KUBERNETES_IN_MACHINE } from './payload.js';
 
 /** A part of the tests that is run in one go in a machine: files of vitest, as some user, with some environment. */
@@ -227,11 +227,12 @@ function numberOf(story: string): string {
 
 type SuiteOptions = Partial<Omit<Suite, 'name' | 'files'>>;
 
-function suite(options: SuiteOptions & Pick<Suite, 'name' | 'files'>): Suite {
+function suite({ limitMinutes = 40, ...options }: SuiteOptions & Pick<Suite, 'name' | 'files'>): Suite {
   return {
     ...{ user: 'root', images: IMAGES, needs: [] },
-    ...{ long: false, ownMachine: false, limitMinutes: 40 },
+    ...{ long: false, ownMachine: false },
     ...options,
+    limitMinutes: scaleMinutes(limitMinutes),
     env: { PODLOOP_PATIENCE: String(PATIENCE), ...options.env },
     dependsOn: [...PROGRAM, ...options.files, ...(options.dependsOn ?? [])],
   };
