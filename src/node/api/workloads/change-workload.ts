@@ -67,7 +67,7 @@ export function patchWorkload(options: WorkloadChangesOptions): ApiHandler {
 /**
  * GET, PUT and PATCH …/{plural}/{name}/scale: how many pods there are to be.
  *
- * Source: https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/#scale-v1-autoscaling
+ * Source: https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#scale-v1-autoscaling
  */
 export function scaleHandlers(options: WorkloadChangesOptions): {
   readonly get: ApiHandler;
