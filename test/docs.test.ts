@@ -21,6 +21,37 @@ const pages = [
   ...listFiles('docs', '.md').map((file) => `docs/${file}`),
 ];
 
+/** The terms of the glossary that mean nothing else elsewhere, as sentences have them. */
+const TERMS = {
+  relist: 'relists?|relisting',
+  sandbox: 'sandbox(?:es)?',
+  'stuck-pod': 'stuck pods?',
+  'root-folder': 'root folders?',
+  'runtime-in-the-box': 'runtime in the box',
+  'announced-exit': '(?:announced|early) exits?',
+  inspection: 'inspections?',
+  pleg: 'PLEG',
+  'container-runtime-cri': 'CRI',
+  observer: 'observers?',
+};
+
+/** Pages that are the glossary, lists, or the words of the code. */
+const UNLINKED: ReadonlySet<string> = new Set([
+  'docs/README.md',
+  'docs/dependencies.md',
+  'docs/reference/cli.md',
+  'docs/reference/errors.md',
+  'docs/reference/glossary.md',
+]);
+
+/** The sentences of a page: no headings, code, tables, quotations or texts of links. */
+function proseOf(text: string): string {
+  return text
+    .replaceAll(/```.*?```/gs, '')
+    .replaceAll(/`[^`]*`|!?\[[^\]]*\]\([^)]*\)|<[^>]+>|"[^"]*"/g, '')
+    .replaceAll(/^(?:#|\|).*$/gm, '');
+}
+
 /** What stands below each heading of that level, by heading, in order. */
 function sectionsOf(page: string, level: number): Map<string, string> {
   const [, ...sections] = readText(page).split(new RegExp(`^#{${level}} `, 'm'));
@@ -95,6 +126,9 @@ describe('docs/dependencies.md', () => {
 });
 
 describe('a page', () => {
+  // The list of all pages is a table of readers; results and the pages of each export are found by what they are of.
+  const written = pages.filter((page) => /^docs\/(?:[^/]+|guides\/[^/]+|reference\/[^/]+)\.md$/.test(page));
+
   it.each(pages)('%s links only to what is there', (page) => {
     const lost: string[] = [];
     for (const [, target] of readText(page).matchAll(/\]\(([^)\s]+)\)/g)) {
@@ -109,10 +143,16 @@ describe('a page', () => {
   });
 
   it('says in its first words for whom it is', () => {
-    // The list of all pages is a table of readers; results and the pages of each export are found by what they are of.
-    const written = pages.filter((page) => /^docs\/(?:[^/]+|guides\/[^/]+|reference\/[^/]+)\.md$/.test(page));
     const silent = written.filter((page) => !/^# .+\n\nFor [a-z]/.test(readText(page)));
     expect(silent).toEqual(['docs/README.md']);
+  });
+
+  it.each(Object.entries(TERMS))('leads from %s to the glossary', (anchor, words) => {
+    const mentions = new RegExp(`(?<![\\w-])(?:${words})(?![\\w-])`);
+    const without = written
+      .filter((page) => !UNLINKED.has(page) && mentions.test(proseOf(readText(page))))
+      .filter((page) => !readText(page).includes(`glossary.md#${anchor})`));
+    expect(without).toEqual([]);
   });
 
   it('names only files of src/ and test/ that are there', () => {
