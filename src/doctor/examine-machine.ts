@@ -106,8 +106,8 @@ export class MachineExaminer {
     this.#daemons = await readDaemons(this.#files, this.#first.value.processes, this.#addresses).catch(
       () => ({}),
     );
-    this.#mounts = ask(() => askMounts(this.#files));
     const { processes, shims } = this.#first.value;
+    this.#mounts = ask(() => askMounts(this.#files, processes));
     const own = await findSameSocket(this.#files, this.#addresses.socketPath, addressesOf(shims));
     const ownShims = shims.filter((shim) => isOfCri(shim) && own.has(shim.address));
     this.#ownShims = ownShims;

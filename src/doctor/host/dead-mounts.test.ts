@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -89,13 +89,13 @@ describe('mounts with a server', () => {
   });
 
   it('are well when they answer, and where they are not there', async () => {
-    expect(await askMounts(files)).toEqual([]);
+    expect(await askMounts(files, [])).toEqual([]);
     await mkdir(join(root, 'data'));
     await write(
       'proc/1/mountinfo',
       mountLine('0:50', '/data', 'nfs4', 's') + mountLine('0:51', '/gone', 'ceph', 's'),
     );
-    expect(await askMounts(files)).toEqual([]);
+    expect(await askMounts(files, [])).toEqual([]);
   });
 
   it('are not blamed where the process that asks them does not begin, or is ended', async () => {
@@ -103,12 +103,12 @@ describe('mounts with a server', () => {
     await write('proc/1/mountinfo', mountLine('0:50', '/data', 'nfs4', 's'));
     const program = join(root, 'program');
     await writeFile(program, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
-    await expect(askMounts(files, program)).rejects.toThrow('did not begin');
+    await expect(askMounts(files, [], program)).rejects.toThrow('did not begin');
     await writeFile(program, '#!/bin/sh\necho begin\nexit 1\n', { mode: 0o755 });
-    await expect(askMounts(files, program)).rejects.toThrow('was ended');
+    await expect(askMounts(files, [], program)).rejects.toThrow('was ended');
     await writeFile(program, '#!/bin/sh\nexec sleep 1000\n', { mode: 0o755 });
     const { slow, clock, limits } = countLimits();
-    const asked = expect(askMounts(slow, program)).rejects.toThrow('did not begin within 5000 ms');
+    const asked = expect(askMounts(slow, [], program)).rejects.toThrow('did not begin within 5000 ms');
     await expect.poll(limits).toBe(1);
     await clock.advance(5_000);
     await asked;
@@ -125,7 +125,7 @@ describe('mounts with a server', () => {
     const program = join(root, 'stat');
     await writeFile(program, `#!/bin/sh\necho begin\necho '0 ${words}'\necho '1 ok'\n`, { mode: 0o755 });
     const dead = code === undefined ? [] : [{ mount: { path: '/data' }, code }];
-    expect(await askMounts(files, program)).toMatchObject(dead);
+    expect(await askMounts(files, [], program)).toMatchObject(dead);
   });
 
   it('are silent where the process that asks has begun and does not say how they are', async () => {
@@ -135,7 +135,7 @@ describe('mounts with a server', () => {
     const askSlowly = async (control: string) => {
       await writeFile(program, `#!/bin/sh\nprintf 'begin\\n${control}'\nexec sleep 1000\n`, { mode: 0o755 });
       const { slow, clock, limits } = countLimits();
-      const asked = askMounts(slow, program);
+      const asked = askMounts(slow, [], program);
       asked.catch(() => undefined);
       await expect.poll(limits).toBe(2);
       await clock.advance(5_000);
@@ -144,6 +144,31 @@ describe('mounts with a server', () => {
     expect(await askSlowly('1 ok\\n')).toMatchObject([{ mount: { path: '/data' }, silentForMs: 5_000 }]);
     // The machine is so slow that nothing answers.
     await expect(askSlowly('')).rejects.toThrow('got no answer from /proc');
+  });
+
+  it('at which a process that asked before hangs in the kernel are silent since then, and are not asked again', async () => {
+    await write('proc/uptime', '1000.00 900.00\n');
+    await write(
+      'proc/1/mountinfo',
+      mountLine('0:50', '/data', 'nfs4', 's') + mountLine('0:51', '/b', 'nfs4', 's'),
+    );
+    const asker = async (pid: number, state: string, path: string, startTicks: number) => {
+      const line = stat(pid, 'stat', 1, state).replace(` ${pid * 10} 9 9`, ` ${startTicks} 9 9`);
+      await write(`proc/${pid}/stat`, line);
+      await write(`proc/${pid}/cmdline`, ['stat', '-f', '--', path, ''].join('\0'));
+    };
+    const asked = join(root, 'asked');
+    const program = join(root, 'program');
+    const answers = `for path do echo "$path"; done > ${asked}; echo begin; echo '0 ok'; echo '1 ok'`;
+    await writeFile(program, `#!/bin/sh\nshift 3\n${answers}\n`, { mode: 0o755 });
+    // In the order of their start: 100 s and 50 s ago hung, another that may yet answer, one that sleeps.
+    await asker(50, 'D', await files.locate('/data'), 90_000);
+    await asker(51, 'D', await files.locate('/data'), 95_000);
+    await asker(52, 'D', await files.locate('/b'), 99_900);
+    await asker(53, 'S', await files.locate('/b'), 90_000);
+    const dead = await askMounts(files, await readProcesses(files), program);
+    expect(dead).toMatchObject([{ mount: { path: '/data' }, silentForMs: 100_000 }]);
+    expect((await readFile(asked, 'utf8')).split('\n')).toEqual([await files.locate('/b'), '/proc', '']);
   });
 
   it('that are dead are described with their pods and the process that serves them', async () => {

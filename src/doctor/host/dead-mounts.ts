@@ -8,6 +8,7 @@ import { groupBy } from '../group-by.js';
 import { type DeadMount, MAX_NAMED, type MountServer } from './host-facts.js';
 import { findMountUsers } from './mount-users.js';
 import { type ProcessOwners } from './process-owners.js';
+import { ageOf, readUptimeMs } from './process-state.js';
 import { readStandstill } from './standstill.js';
 import { isStopped } from '#base/proc/process-identity.js';
 
@@ -34,6 +35,8 @@ const MAX_MOUNTS = 256;
 /** Asked as the last one: a silence that is the machine's own says nothing of mounts. */
 const CONTROL = '/proc';
 const MAX_FILES = 50_000;
+/** The words before the path in the command line of a process that asks, as the script has them. */
+const ASKED_BY = ['stat', '-f', '--'];
 /**
  * Says that it begins once it has seen stat(1) at work, which a slow disk may hold up, asks each file system for its room,
  * all at once, and prints the number of each that answered, with the words of its error. Processes of their own: a call
@@ -44,7 +47,7 @@ const SCRIPT = `stat -f / >/dev/null || exit
 echo begin
 at=0
 for path do
-  { said=$(LC_ALL=C stat -f -- "$path" 2>&1 >/dev/null) && echo "$at ok" || echo "$at \${said##*: }"; } &
+  { said=$(LC_ALL=C ${ASKED_BY.join(' ')} "$path" 2>&1 >/dev/null) && echo "$at ok" || echo "$at \${said##*: }"; } &
   at=$((at + 1))
 done
 wait`;
@@ -69,19 +72,57 @@ type MountAnswer = { readonly mount: ServedMount } & (
 
 /**
  * The mounts with a server that does not answer. Rejects where the process that asks them does not begin in its time, which says
- * nothing of them. @param shell path of another shell
+ * nothing of them. A mount at which one that asked before still hangs in the kernel, where nothing can end it, is not asked again:
+ * with each examination there would be one more. @param processes all of this moment. @param shell path of another shell
  */
-export async function askMounts(files: HostFiles, shell = 'sh'): Promise<MountAnswer[]> {
+export async function askMounts(
+  files: HostFiles,
+  processes: readonly SeenProcess[],
+  shell = 'sh',
+): Promise<MountAnswer[]> {
   const mounts = parseServedMounts((await files.find('/proc/1/mountinfo')) ?? '');
   if (mounts.length === 0) return [];
-  const paths = await Promise.all(mounts.map(async ({ path }) => await files.locate(path)));
-  const answers = await askForRoom(files, paths, shell);
-  return mounts.flatMap((mount, at): MountAnswer[] => {
+  const waits = await findHungAskers(files, processes);
+  const located = await Promise.all(
+    mounts.map(async (mount) => ({ mount, path: await files.locate(mount.path) })),
+  );
+  const silent = located.flatMap(({ mount, path }): MountAnswer[] => {
+    const silentForMs = waits.get(path);
+    return silentForMs === undefined ? [] : [{ mount, silentForMs }];
+  });
+  const asked = located.filter(({ path }) => !waits.has(path));
+  if (asked.length === 0) return silent;
+  const answers = await askForRoom(
+    files,
+    asked.map(({ path }) => path),
+    shell,
+  );
+  const dead = asked.flatMap(({ mount }, at): MountAnswer[] => {
     const answer = answers.get(at);
     if (answer === undefined) return [{ mount, silentForMs: ANSWER_LIMIT_MS }];
     const code = DEAD_CODES.get(answer.replace(/ \(os error \d+\)$/, ''));
     return code === undefined ? [] : [{ mount, code }];
   });
+  return [...silent, ...dead];
+}
+
+/** For how long the processes that asked for the room of a mount have hung in the kernel, in milliseconds, by the path that they ask. */
+async function findHungAskers(
+  files: HostFiles,
+  processes: readonly SeenProcess[],
+): Promise<ReadonlyMap<string, number>> {
+  const waits = new Map<string, number>();
+  const upMs = await readUptimeMs(files);
+  for (const { pid, command, state, startTicks } of processes) {
+    if (command !== 'stat' || state !== 'D') continue;
+    const words = ((await files.find(`/proc/${pid}/cmdline`)) ?? '').split('\0');
+    const [path] = words.slice(ASKED_BY.length);
+    const forMs = ageOf({ startTicks }, upMs);
+    const isOurs = path !== undefined && ASKED_BY.every((word, at) => word === words[at]);
+    // One that was asked a moment ago, by another doctor, may yet answer.
+    if (isOurs && forMs >= ANSWER_LIMIT_MS) waits.set(path, Math.max(forMs, waits.get(path) ?? 0));
+  }
+  return waits;
 }
 
 async function askForRoom(
