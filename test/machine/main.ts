@@ -144,8 +144,9 @@ async function run(
     say('packing the project');
     const needs = new Set(plan.flatMap(({ suite }) => suite.needs));
     const kubernetes = needs.has('kubernetes') ? process.env['KUBEBUILDER_ASSETS'] : undefined;
-    const packages = needs.has('packages');
-    const payload = await makePayload(process.cwd(), folder, { signal, kubernetes, packages });
+    const payload = await makePayload(process.cwd(), folder, {
+      ...{ signal, kubernetes, packages: needs.has('packages'), release: needs.has('release') },
+    });
     for (const name of IMAGES) {
       const own = plan.filter(({ image }) => image === name).map(({ suite }) => suite);
       if (own.length === 0) continue;

@@ -18,6 +18,8 @@ const PACKAGE_IN_MACHINE = '/srv/podloop.tgz';
 export const KUBERNETES_IN_MACHINE = '/srv/kubernetes';
 /** There, where a suite asks for it: what `npm ci --offline --cache` takes packages from. */
 export const CACHE_IN_MACHINE = '/srv/npm-cache';
+/** There, where a suite asks for it: what `npm run release` makes. */
+export const RELEASE_IN_MACHINE = '/srv/release';
 /** What `npm run test:e2e` runs, compiled. */
 const E2E = 'node_modules/.cache/podloop-e2e';
 
@@ -53,6 +55,8 @@ export interface PayloadOptions {
   readonly kubernetes?: string | undefined;
   /** Whether a cache of npm goes into it, with every package of package-lock.json (default: false). */
   readonly packages?: boolean;
+  /** Whether what a release is made of goes into it (default: false). */
+  readonly release?: boolean;
 }
 
 /**
@@ -62,7 +66,7 @@ export interface PayloadOptions {
 export async function makePayload(
   project: string,
   folder: string,
-  { signal, kubernetes, packages = false }: PayloadOptions,
+  { signal, kubernetes, packages = false, release = false }: PayloadOptions,
 ): Promise<string> {
   const disk = path.join(folder, 'payload.img');
   const root = path.join(folder, 'payload');
@@ -82,6 +86,7 @@ export async function makePayload(
     await cp(kubernetes, placeOf(KUBERNETES_IN_MACHINE), { recursive: true, dereference: true });
   }
   if (packages) await fillPackageCache(project, folder, placeOf(CACHE_IN_MACHINE), run);
+  if (release) await run('node', ['scripts/release/main.mjs', placeOf(RELEASE_IN_MACHINE)]);
   // Suites run as root and as an ordinary user on the same files.
   await run('chmod', ['-R', 'a+rwX', root]);
   await run('mke2fs', ['-q', '-t', 'ext4', '-L', 'payload', '-d', root, disk, DISK_SIZE]);

@@ -28,9 +28,9 @@ export interface Suite {
 
 /**
  * `kubernetes`: the programs of a control plane and of its e2e suite, which only some who run the tests have. `packages`: a cache of
- * npm with all that `npm ci` takes.
+ * npm with all that `npm ci` takes. `release`: what `npm run release` makes.
  */
-export type Need = 'kubernetes' | 'packages';
+export type Need = 'kubernetes' | 'packages' | 'release';
 
 /** What is done to a machine from outside of it (see power/), or with its files but without it (see userland/). */
 export type OutsideSuite =
@@ -66,7 +66,7 @@ const INTEGRATION: Readonly<Record<string, readonly string[]>> = {
 
 /** Tests written for a machine of our own, in test/machine/inside. */
 const INSIDE: readonly (Pick<Suite, 'name'> &
-  Partial<Pick<Suite, 'images' | 'long' | 'needs'>> & { readonly file: string })[] = [
+  Partial<Pick<Suite, 'images' | 'long' | 'needs' | 'dependsOn'>> & { readonly file: string })[] = [
   { name: 'facts', file: 'node-facts.test.ts' },
   { name: 'systemd unit', file: 'systemd-unit.test.ts', images: ['debian13'], long: true },
   { name: 'hardened node', file: 'hardened-node.test.ts', images: ['debian13'], long: true },
@@ -76,6 +76,13 @@ const INSIDE: readonly (Pick<Suite, 'name'> &
   { name: 'own limits', file: 'own-limits.test.ts', images: ['debian13'] },
   { name: 'cgroup drivers', file: 'cgroup-drivers.test.ts', long: true },
   { name: 'started package', file: 'started-package.test.ts', long: true, needs: ['packages'] },
+  {
+    ...{ name: 'released packages', file: 'released-packages.test.ts', images: ['debian13'], long: true },
+    ...{
+      needs: ['release'],
+      dependsOn: ['scripts', 'examples/systemd', 'test/machine/inside/unit-under-test.ts'],
+    },
+  },
 ];
 
 /** The stories that need nothing that takes root, which the runtime in the box plays as an ordinary user. */

@@ -12,6 +12,7 @@ const RUNTIME_ROOTS = {
 } as const;
 /** Who starts the runtime in the box: the agent, or a unit of its own. */
 export type RuntimeStarter = keyof typeof RUNTIME_ROOTS;
+type Unit = 'podloop' | 'podloop-runtime' | 'podloop-observe';
 
 /** Installs the example units as their first lines say, and starts them; the agent's is to be ready before this resolves. */
 export async function startUnits(starter: RuntimeStarter): Promise<void> {
@@ -26,12 +27,16 @@ export async function startUnits(starter: RuntimeStarter): Promise<void> {
   await shell('systemctl start podloop');
 }
 
-/** The example with the lines that a test changes. */
-async function install(unit: string, lines: readonly string[]): Promise<void> {
+async function install(unit: Unit, lines: readonly string[]): Promise<void> {
+  await shell(`install -m 0644 examples/systemd/${unit}.service /etc/systemd/system/`);
+  await changeUnit(unit, lines);
+}
+
+/** A unit that is installed, with the lines that a test changes. */
+export async function changeUnit(unit: Unit, lines: readonly string[]): Promise<void> {
   const folder = `/etc/systemd/system/${unit}.service.d`;
   await mkdir(folder, { recursive: true });
-  await shell(`install -m 0644 examples/systemd/${unit}.service /etc/systemd/system/`);
-  const watchdog = unit === 'podloop' ? PATIENCE : PATIENCE.slice(1);
+  const watchdog = unit === 'podloop-runtime' ? PATIENCE.slice(1) : PATIENCE;
   await writeFile(`${folder}/50-test.conf`, ['[Service]', ...watchdog, ...lines, ''].join('\n'));
   await shell('systemctl daemon-reload');
 }
