@@ -64,6 +64,12 @@ const INTEGRATION: Readonly<Record<string, readonly string[]>> = {
   'agent-end': ['agent-end.test.ts'],
 };
 
+/** What the packages of a release are made of beside the program, and how tests install them. */
+const RELEASE_FILES = [
+  ...['scripts/release', 'examples/systemd'],
+  ...['test/machine/inside/package-under-test.ts', 'test/machine/inside/unit-under-test.ts'],
+];
+
 /** Tests written for a machine of our own, in test/machine/inside. */
 const INSIDE: readonly (Pick<Suite, 'name'> &
   Partial<Pick<Suite, 'images' | 'long' | 'needs' | 'dependsOn'>> & { readonly file: string })[] = [
@@ -78,10 +84,11 @@ const INSIDE: readonly (Pick<Suite, 'name'> &
   { name: 'started package', file: 'started-package.test.ts', long: true, needs: ['packages'] },
   {
     ...{ name: 'released packages', file: 'released-packages.test.ts', images: ['debian13'], long: true },
-    ...{
-      needs: ['release'],
-      dependsOn: ['scripts', 'examples/systemd', 'test/machine/inside/unit-under-test.ts'],
-    },
+    ...{ needs: ['release'], dependsOn: RELEASE_FILES },
+  },
+  {
+    ...{ name: 'observed node', file: 'observed-node.test.ts', long: true, needs: ['kubernetes', 'release'] },
+    dependsOn: [...RELEASE_FILES, 'test/incidents/harness', 'test/machine/inside/node-containerd.ts'],
   },
 ];
 

@@ -10,9 +10,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RELEASE_IN_MACHINE } from '../payload.js';
 import { shell, shellOutput, untilPrints } from './node-shell.js';
+import { INSTALL_PACKAGE } from './package-under-test.js';
 import { changeUnit, findLife, MANIFESTS, putSleeper, removeUnits, untilAlive } from './unit-under-test.js';
 
-const INSTALL = `dpkg -i ${RELEASE_IN_MACHINE}/podloop_*_amd64.deb 2>&1`;
 const MAIN_PID = 'systemctl show podloop -p MainPID --value';
 
 it('the checksums are those of the files', async () => {
@@ -26,7 +26,7 @@ describe('the Debian package', () => {
   let life: string;
 
   beforeAll(async () => {
-    await shell(INSTALL);
+    await shell(INSTALL_PACKAGE);
     // What the machine's own installation of the tests is called: the package has to stand for itself.
     await shell('mv /usr/local/bin/podloop /usr/local/bin/podloop-of-tests');
   });
@@ -65,7 +65,7 @@ describe('the Debian package', () => {
 
   it('restarts what runs when it is upgraded, and no container', async () => {
     const before = await shell(MAIN_PID);
-    await shell(INSTALL);
+    await shell(INSTALL_PACKAGE);
     await untilPrints('systemctl is-active podloop', /^active$/);
     expect(await shell(MAIN_PID)).not.toBe(before);
     expect(await shell('systemctl is-active podloop-observe')).toBe('active');
@@ -83,7 +83,7 @@ describe('the Debian package', () => {
   });
 
   it('takes the pods up when it is installed again', async () => {
-    await shell(INSTALL);
+    await shell(INSTALL_PACKAGE);
     await shell('systemctl start podloop');
     await untilPrints('podloop get pods --no-headers 2>&1', /^stays-\S+\s+1\/1\s+Running\s+0\b/m);
     expect(await findLife('stays')).toBe(life);
