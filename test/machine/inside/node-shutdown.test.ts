@@ -45,7 +45,9 @@ describe('a machine that shuts down', () => {
 
   it('ends its pods, starts none, gives the lock back, and has its pods again when that is cancelled', async () => {
     await shell(`busctl call ${MANAGER} PowerOff b false`);
-    await untilPrints('podloop get pods --no-headers 2>&1', /^stays-\S+ .*\bTerminated\b/m);
+    // The table shows why the container ended, as kubectl's does.
+    const wanted = ['"phase": "Failed"', '"reason": "Terminated"'];
+    await untilPrints('podloop get pods -o json', (text) => wanted.every((words) => text.includes(words)));
     await putSleeper('late');
     await untilPrints('podloop get pods --no-headers 2>&1', /^late-\S+ .*\bNodeShutdown\b/m);
     await untilPrints(

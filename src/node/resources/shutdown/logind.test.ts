@@ -54,6 +54,13 @@ describe('properties of logind', () => {
     );
   });
 
+  it('are not known where busctl ends without an answer, which the error says', async () => {
+    await program('busctl', 'exit 0');
+    await expect(logind.isPreparing(abort.signal)).rejects.toThrow(
+      'busctl: no answer about PreparingForShutdown within 10 s',
+    );
+  });
+
   it('cannot be read without systemd, which the error says', async () => {
     await expect(logind.isPreparing(abort.signal)).rejects.toThrow(/^busctl: .*ENOENT/);
   });

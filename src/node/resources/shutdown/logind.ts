@@ -137,6 +137,8 @@ export class Logind {
 
   async #property(name: string, signal: AbortSignal): Promise<unknown> {
     const text = await this.#call(['--json=short', 'get-property', ...LOGIND, name], signal);
+    // Asked to end when its time is over, it ends with 0 and has printed nothing.
+    if (text.trim() === '') throw new Error(`busctl: no answer about ${name} within ${TIMEOUT_MS / 1_000} s`);
     const value: unknown = JSON.parse(text);
     return isRecord(value) ? value['data'] : undefined;
   }
