@@ -1,9 +1,11 @@
 import { setFlagsFromString } from 'node:v8';
+import { type Worker } from 'node:worker_threads';
 
 /** A setting of V8, and the releases of Node (their first number) that are known to have it. */
 interface EngineFlag {
   readonly name: string;
-  readonly value: number;
+  /** Undefined: V8's own. */
+  readonly value?: number;
   /** Of `podloop observe`, which lives beside a kubelet and has to be small. */
   readonly observing?: number;
   readonly releases: readonly number[];
@@ -20,6 +22,9 @@ const FLAGS: readonly EngineFlag[] = [
   // The space for new objects starts at 1 MiB and at most doubles: a burst of pods ends before it has grown. An observer
   // has no burst to be quick in: where that space does not grow, it takes 30 MiB less.
   { name: 'semi-space-growth-factor', value: 16, observing: 1, releases: [20, 22, 24] },
+  // By how much the rest of the heap may grow until it is collected, in percent. By itself V8 lets a busy observer grow to three
+  // times what it needs.
+  { name: 'heap-growing-percent', observing: 20, releases: [20, 22, 24] },
 ];
 
 /**
@@ -34,16 +39,42 @@ export function chooseEngineFlags(
   const release = Number.parseInt(nodeVersion, 10);
   const isGiven = (name: string): boolean =>
     execArgv.some((argument) => argument.replaceAll('_', '-').startsWith(`--${name}=`));
-  return FLAGS.filter(({ name, releases }) => releases.includes(release) && !isGiven(name)).map(
-    ({ name, value, observing = value }) => `--${name}=${command === 'observe' ? observing : value}`,
+  return FLAGS.filter(({ name, releases }) => releases.includes(release) && !isGiven(name)).flatMap(
+    ({ name, value, observing = value }) => {
+      const chosen = command === 'observe' ? observing : value;
+      return chosen === undefined ? [] : [`--${name}=${chosen}`];
+    },
   );
 }
 
-/** Sets them for this process; see {@link chooseEngineFlags}. */
+/** Tells when a thread was started, as a process does. */
+interface ThreadSource {
+  on(event: 'worker', listener: (thread: Pick<Worker, 'once'>) => void): unknown;
+}
+
+/**
+ * Sets them for this process; see {@link chooseEngineFlags}.
+ *
+ * Flags are of all threads, and V8 corrects them whenever it makes the heap of another thread: a growth factor of less than 2
+ * becomes 2, for every heap. It does so some time before that thread is online, so until then they are set again and again.
+ */
 export function setEngineFlags(
-  nodeVersion: string,
-  execArgv: readonly string[],
-  command: string | undefined,
+  flags: readonly string[],
+  threads: ThreadSource,
+  setFlag: (flag: string) => void = setFlagsFromString,
 ): void {
-  for (const flag of chooseEngineFlags(nodeVersion, execArgv, command)) setFlagsFromString(flag);
+  const setAll = (): void => {
+    for (const flag of flags) setFlag(flag);
+  };
+  setAll();
+  threads.on('worker', (thread) => {
+    const timer = setInterval(setAll, 1);
+    const settle = (): void => {
+      clearInterval(timer);
+      setAll();
+    };
+    thread.once('online', settle);
+    // One that is ended early never is online.
+    thread.once('exit', settle);
+  });
 }

@@ -14,7 +14,7 @@ import { SourcePlaces } from '#base/log/source-places.js';
 import { isSingleExecutable } from '#base/program/executable-files.js';
 import { toRootCommand } from './as-root.js';
 import { type CliHost } from './cli-host.js';
-import { setEngineFlags } from './engine-flags.js';
+import { chooseEngineFlags, setEngineFlags } from './engine-flags.js';
 import { type InterruptSource, listenForInterrupts } from './interrupts.js';
 import { LineOutput } from './line-output.js';
 import { isWrittenOnTheSpot, LogFile, withoutWaiting } from './log-file.js';
@@ -81,7 +81,7 @@ process.on('uncaughtExceptionMonitor', (error: unknown) => {
   if (error instanceof Error) error.stack &&= new SourcePlaces().translate(error.stack);
 });
 
-setEngineFlags(process.versions.node, process.execArgv, process.argv[2]);
+setEngineFlags(chooseEngineFlags(process.versions.node, process.execArgv, process.argv[2]), process);
 closeGoneTerminals(process);
 process.exitCode = await runProgram(process.argv.slice(2), host);
 clock.setTimer(EXIT_GRACE_MS, exitNow, { unref: true });
