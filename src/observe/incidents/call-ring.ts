@@ -2,22 +2,31 @@
  * The newest calls of an observer and their answers, in memory: the flight recorder.
  *
  * In: every call that is sent. Out: the calls since a while ago, for the recording of an incident, and each new one to
- * whoever follows. It is bounded in bytes and in age. An answer that is the same as the one before to the same
- * question is stored once, so that an idle node costs next to nothing.
+ * whoever follows. It is bounded in bytes and in age. Answers that are the same count once, so that an idle node costs
+ * next to nothing. Lists that differ in a few items take little more memory than one of them.
  *
  * @module
  */
 import { type Clock } from '#base/time/clock.js';
+import { type CallEnding } from '#proxy/record';
+import { GrpcStatusError } from '#watch';
 import { type CallTap, type SentCall } from '../runtime/reading-transport.js';
+import { SharedBytes, type SharedMessage } from './shared-bytes.js';
+
+/** A message of a {@link RingCall}. */
+export interface RingMessage {
+  readonly atMs: number;
+  readonly content: Pick<SharedMessage, 'bytes' | 'length'>;
+}
 
 /** A call of the ring. Times are monotonic milliseconds. */
 export interface RingCall {
   readonly path: string;
   readonly beganMs: number;
-  readonly request: Buffer;
-  readonly messages: readonly { readonly atMs: number; readonly bytes: Buffer }[];
-  /** Absent while it is not answered; `error` undefined for a success. */
-  readonly end?: { readonly atMs: number; readonly error: unknown };
+  readonly request: RingMessage['content'];
+  readonly messages: readonly RingMessage[];
+  /** Absent while it is not answered. */
+  readonly end?: { readonly atMs: number; readonly how: CallEnding };
 }
 
 /** Hears of what happens to calls, each time with the whole call. */
@@ -26,39 +35,45 @@ export type RingListener = (call: RingCall, what: 'began' | 'message' | 'ended')
 /** How much of the past a {@link CallRing} has. */
 export interface CallRingOptions {
   readonly clock: Clock;
+  /** For what the calls are, and for what they take in memory. */
   readonly maxBytes: number;
   readonly maxAgeMs: number;
 }
 
 interface StoredCall extends RingCall {
-  readonly messages: { readonly atMs: number; readonly bytes: Buffer }[];
-  end?: { readonly atMs: number; readonly error: unknown };
+  readonly request: SharedMessage;
+  readonly messages: { readonly atMs: number; readonly content: SharedMessage }[];
+  end?: NonNullable<RingCall['end']>;
 }
 
 /** Roughly what a call takes beside its bytes. */
 const CALL_BYTES = 300;
-/** Questions whose last answer is compared with the next. */
-const MAX_QUESTIONS = 2_000;
+/** gRPC's code. */
+const CANCELLED = 1;
 
 /** See the module. */
 export class CallRing implements CallTap {
   readonly #options: CallRingOptions;
   /** In the order of their begin. */
   readonly #calls = new Set<StoredCall>();
-  /** By question: the messages of its last answer. */
-  readonly #answers = new Map<string, readonly Buffer[]>();
-  /** How many calls have each buffer. */
-  readonly #uses = new Map<Buffer, number>();
+  readonly #contents = new SharedBytes();
   readonly #listeners = new Set<RingListener>();
-  #bytes = 0;
+  /** Of the calls beside their messages, and of their different messages. */
+  #callBytes = 0;
+  #contentBytes = 0;
 
   constructor(options: CallRingOptions) {
     this.#options = options;
   }
 
-  /** What the calls take in memory, nearly. */
+  /** What the calls are, with each different message once: nearly what a recording of them has. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#callBytes + this.#contentBytes;
+  }
+
+  /** What the calls take in memory, nearly. */
+  get memoryBytes(): number {
+    return this.#callBytes + this.#contents.memoryBytes;
   }
 
   /** All calls, the oldest first. */
@@ -74,72 +89,64 @@ export class CallRing implements CallTap {
 
   sent(path: string, request: Uint8Array): SentCall {
     const { clock } = this.#options;
-    const question = `${path} ${Buffer.from(request).toString('latin1')}`;
-    const before = this.#answers.get(question) ?? [];
-    const call: StoredCall = {
-      ...{ path, beganMs: clock.monotonicMs(), messages: [] },
-      request: this.#take(Buffer.from(request)),
-    };
+    const beganMs = clock.monotonicMs();
+    const call: StoredCall = { path, beganMs, messages: [], request: this.#store(request) };
     this.#calls.add(call);
-    this.#bytes += CALL_BYTES;
+    this.#callBytes += CALL_BYTES;
     this.#publish(call, 'began');
     return {
       message: (bytes) => {
-        const same = before[call.messages.length];
-        const stored = same?.equals(bytes) === true ? same : Buffer.from(bytes);
+        const content = this.#store(bytes);
+        call.messages.push({ atMs: clock.monotonicMs(), content });
         // A call that has left the ring while it hung goes on for its followers alone.
-        if (this.#calls.has(call)) this.#take(stored);
-        call.messages.push({ atMs: clock.monotonicMs(), bytes: stored });
+        if (!this.#calls.has(call)) this.#release(content);
         this.#publish(call, 'message');
         this.#shrink();
       },
       ended: (error) => {
-        call.end = { atMs: clock.monotonicMs(), error };
-        if (error === undefined) this.#remember(question, call);
+        call.end = { atMs: clock.monotonicMs(), how: toEnding(error) };
+        if (this.#calls.has(call)) this.#callBytes += textBytesOf(call);
         this.#publish(call, 'ended');
         this.#shrink();
       },
     };
   }
 
-  #remember(question: string, { messages }: StoredCall): void {
-    this.#answers.delete(question);
-    this.#answers.set(
-      question,
-      messages.map(({ bytes }) => bytes),
-    );
-    if (this.#answers.size > MAX_QUESTIONS) this.#answers.delete(this.#answers.keys().next().value!);
+  #store(bytes: Uint8Array): SharedMessage {
+    const content = this.#contents.store(bytes);
+    if (content.uses === 1) this.#contentBytes += content.length;
+    return content;
   }
 
-  #take(bytes: Buffer): Buffer {
-    const uses = this.#uses.get(bytes) ?? 0;
-    this.#uses.set(bytes, uses + 1);
-    if (uses === 0) this.#bytes += bytes.length;
-    return bytes;
-  }
-
-  #release(bytes: Buffer): void {
-    const uses = this.#uses.get(bytes) ?? 0;
-    if (uses > 1) {
-      this.#uses.set(bytes, uses - 1);
-    } else if (this.#uses.delete(bytes)) {
-      this.#bytes -= bytes.length;
-    }
+  #release(content: SharedMessage): void {
+    this.#contents.release(content);
+    if (content.uses === 0) this.#contentBytes -= content.length;
   }
 
   #shrink(): void {
     const { clock, maxBytes, maxAgeMs } = this.#options;
     const oldestMs = clock.monotonicMs() - maxAgeMs;
     for (const call of this.#calls) {
-      if (this.#bytes <= maxBytes && call.beganMs >= oldestMs) return;
+      if (Math.max(this.bytes, this.memoryBytes) <= maxBytes && call.beganMs >= oldestMs) return;
       this.#calls.delete(call);
-      this.#bytes -= CALL_BYTES;
+      this.#callBytes -= CALL_BYTES + textBytesOf(call);
       this.#release(call.request);
-      for (const { bytes } of call.messages) this.#release(bytes);
+      for (const { content } of call.messages) this.#release(content);
     }
   }
 
   #publish(call: RingCall, what: Parameters<RingListener>[1]): void {
     for (const listener of this.#listeners) listener(call, what);
   }
+}
+
+/** Never the error itself: its stack holds on to the whole call, buffers included. */
+function toEnding(error: unknown): CallEnding {
+  if (error === undefined) return { code: 0 };
+  if (!(error instanceof GrpcStatusError) || error.status === CANCELLED) return { by: 'client' };
+  return { code: error.status, message: error.details };
+}
+
+function textBytesOf({ end }: RingCall): number {
+  return end !== undefined && 'code' in end.how ? (end.how.message?.length ?? 0) : 0;
 }

@@ -17,8 +17,7 @@ import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import { type Finding } from '#doctor';
 import { cutOff, type Incident, IncidentStore, type StoredIncidents } from '#history';
-import { type CallEnding, CallRecording } from '#proxy/record';
-import { GrpcStatusError } from '#watch';
+import { CallRecording } from '#proxy/record';
 import { type QuickFacts } from '../findings/find-suspicions.js';
 import { type FindingSpell } from '../findings/finding-tracker.js';
 import { type Examination } from '../findings/finding-watch.js';
@@ -48,6 +47,8 @@ export interface IncidentKeeperOptions {
 const LIMITS = { maxCount: 50, maxBytes: 256 * 2 ** 20 };
 /** Of one recording. */
 const MAX_RECORDING_BYTES = 32 * 2 ** 20;
+/** What came before an incident is written in parts, as each has to be made out of what the ring shares. */
+const MAX_RECORDED_AT_ONCE = 2 ** 20;
 /** An incident that lasts longer is not recorded to its end. */
 const MAX_RECORDED_MS = 60 * 60_000;
 const SAMPLES = { maxBytes: 2 * 2 ** 20, maxAgeMs: 10 * 60_000 };
@@ -62,7 +63,6 @@ const MAX_WRITES = 100;
 const DISK_LIMIT_MS = 5_000;
 /** How much of its name the kernel keeps of a process. */
 const MAX_COMMAND = 15;
-const CANCELLED = 1;
 const NOTHING_WRITTEN = Symbol('nothing written');
 
 /** A recording under way. */
@@ -229,7 +229,7 @@ export class IncidentKeeper implements AsyncDisposable {
     let waitingBytes = 0;
     const leave = ring.follow((call, what) => {
       if (open.recording !== undefined) record(open.recording, call, what);
-      else if (what === 'message') waitingBytes += call.messages.at(-1)!.bytes.length;
+      else if (what === 'message') waitingBytes += call.messages.at(-1)!.content.length;
       else if (what === 'began' && calls.size < MAX_WAITING && waitingBytes < MAX_WAITING_BYTES)
         calls.add(call);
     });
@@ -242,7 +242,13 @@ export class IncidentKeeper implements AsyncDisposable {
         open.recording = { id, recording, numbers: new Map(), leave, untilMs };
         this.#recording = open.recording;
         // Each as it is by now, and from here on as it goes on.
-        for (const call of calls) recordWhole(open.recording, call);
+        let bytes = 0;
+        for (const call of calls) {
+          bytes += recordWhole(open.recording, call);
+          if (bytes < MAX_RECORDED_AT_ONCE) continue;
+          bytes = 0;
+          await recording.flush();
+        }
         calls.clear();
         // Only memory has what came before the incident: bring it to the disk first.
         await recording.flush();
@@ -337,13 +343,15 @@ function nameOf(file: string): string | undefined {
   }
 }
 
-/** A call with all that has happened to it. */
-function recordWhole(open: OpenRecording, call: RingCall): void {
-  const number = open.recording.begin(call.path, call.beganMs, call.request);
-  if (number === undefined) return;
-  for (const { atMs, bytes } of call.messages) open.recording.message(number, call.path, atMs, bytes);
+/** A call with all that has happened to it; returns how many bytes that is. */
+function recordWhole(open: OpenRecording, call: RingCall): number {
+  const number = open.recording.begin(call.path, call.beganMs, call.request.bytes);
+  if (number === undefined) return 0;
+  for (const { atMs, content } of call.messages)
+    open.recording.message(number, call.path, atMs, content.bytes);
   if (call.end === undefined) open.numbers.set(call, number);
-  else open.recording.end(number, call.path, call.end.atMs, toEnding(call.end.error));
+  else open.recording.end(number, call.path, call.end.atMs, call.end.how);
+  return call.messages.reduce((sum, { content }) => sum + content.length, call.request.length);
 }
 
 function record(open: OpenRecording, call: RingCall, what: 'began' | 'message' | 'ended'): void {
@@ -354,17 +362,11 @@ function record(open: OpenRecording, call: RingCall, what: 'began' | 'message' |
   const number = open.numbers.get(call);
   if (number === undefined) return;
   if (what === 'message') {
-    const { atMs, bytes } = call.messages.at(-1)!;
-    open.recording.message(number, call.path, atMs, bytes);
+    const { atMs, content } = call.messages.at(-1)!;
+    open.recording.message(number, call.path, atMs, content.bytes);
     return;
   }
   open.numbers.delete(call);
-  const { atMs, error } = call.end!;
-  open.recording.end(number, call.path, atMs, toEnding(error));
-}
-
-function toEnding(error: unknown): CallEnding {
-  if (error === undefined) return { code: 0 };
-  if (!(error instanceof GrpcStatusError) || error.status === CANCELLED) return { by: 'client' };
-  return { code: error.status, message: error.details };
+  const { atMs, how } = call.end!;
+  open.recording.end(number, call.path, atMs, how);
 }
