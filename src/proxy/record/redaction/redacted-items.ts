@@ -12,16 +12,27 @@ export interface RedactedItem {
   readonly secrets: readonly Secret[];
 }
 
-const MAX_BYTES = 32 * 2 ** 20;
-const MAX_ITEMS = 50_000;
+/** Roughly what an item takes beside its bytes. */
+const ITEM_BYTES = 500;
 
 /**
  * What was redacted before: most lists are the same as a second ago, and of a thousand containers in another one a few
  * are other ones.
  */
 export class RedactedItems {
+  readonly #maxBytes: number;
   readonly #items = new Map<string, RedactedItem>();
   #bytes = 0;
+
+  /** The newest item is there however large it is. */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** What the items take in memory, nearly. */
+  get bytes(): number {
+    return this.#bytes;
+  }
 
   /** By what it is found again. */
   static keyOf(type: string, item: Buffer): string {
@@ -45,9 +56,10 @@ export class RedactedItems {
   add(key: string, item: RedactedItem): void {
     const replaced = this.#items.get(key);
     if (replaced !== undefined) this.#bytes -= sizeOf(replaced);
-    this.#items.set(key, item);
-    this.#bytes += sizeOf(item);
-    while (this.#bytes > MAX_BYTES || this.#items.size > MAX_ITEMS) {
+    const stored = { ...item, bytes: item.bytes === undefined ? undefined : withoutRest(item.bytes) };
+    this.#items.set(key, stored);
+    this.#bytes += sizeOf(stored);
+    while (this.#bytes > this.#maxBytes && this.#items.size > 1) {
       const [oldest, forgotten] = this.#items.entries().next().value!;
       this.#items.delete(oldest);
       this.#bytes -= sizeOf(forgotten);
@@ -55,8 +67,16 @@ export class RedactedItems {
   }
 }
 
+/** A part of a larger buffer holds all of that. */
+function withoutRest(bytes: Buffer): Buffer {
+  if (bytes.length === bytes.buffer.byteLength) return bytes;
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
+}
+
 function sizeOf({ bytes, secrets }: RedactedItem): number {
-  let size = bytes?.length ?? 0;
+  let size = ITEM_BYTES + (bytes?.length ?? 0);
   for (const { texts } of secrets) for (const { length } of texts) size += length;
   return size;
 }

@@ -22,6 +22,9 @@ const SECRETS_PER_SLICE = 200;
 const LEAST_ITEM_BYTES = 64;
 /** Larger ones are not cached: to hash them takes as long. */
 const MAX_ITEM_BYTES = 256 * 1024;
+/** Where a list changes all the time, no whole one comes again, and its items do. */
+const MAX_MESSAGES_BYTES = 4 * 2 ** 20;
+const MAX_ITEMS_BYTES = 12 * 2 ** 20;
 /** So much of a value is remembered, to be taken out of errors. */
 const MAX_SECRET_BYTES = 64 * 1024;
 
@@ -43,7 +46,8 @@ export class Redactor {
   readonly #rules: RedactionRules;
   readonly #keepsAnnotation: (name: string) => boolean;
   readonly #secrets: SecretBook | undefined;
-  readonly #items = new RedactedItems();
+  readonly #messages = new RedactedItems(MAX_MESSAGES_BYTES);
+  readonly #items = new RedactedItems(MAX_ITEMS_BYTES);
   #redacted = 0;
   #unknownFields = 0;
   /** What was taken out of the message that is being redacted. */
@@ -63,7 +67,7 @@ export class Redactor {
   /** The message of that type without secrets. Rejects with RangeError when the bytes are no message. */
   async redact(type: string, message: Buffer): Promise<Buffer> {
     const key = await RedactedItems.keyOfMessage(type, message);
-    const known = this.#items.find(key);
+    const known = this.#messages.find(key);
     if (known?.bytes !== undefined) {
       this.#count(known);
       await this.#rememberAll(known.secrets);
@@ -80,7 +84,7 @@ export class Redactor {
       if (slices.isFull(field.whole.length)) await slices.nextSlice();
     }
     const bytes = joinInOrder(fields, schema);
-    this.#items.add(key, { bytes, ...this.#since(before), secrets: this.#taken });
+    this.#messages.add(key, { bytes, ...this.#since(before), secrets: this.#taken });
     this.#taken = [];
     return bytes;
   }
