@@ -17,7 +17,7 @@ describe('the flags of the engine', () => {
   it('are left to whoever sets them', () => {
     const given = [
       ...['--interrupt_budget=5', '--inspect', '--semi-space-growth-factor=2'],
-      '--heap-growing-percent=50',
+      ...['--heap-growing-percent=50', '--no-optimize-for-size'],
     ];
     expect(chooseEngineFlags('20.20.2', given, 'observe')).toEqual([]);
     expect(chooseEngineFlags('20.20.2', ['--interrupt-budget-factor=1'], 'run')).toHaveLength(2);
@@ -27,6 +27,7 @@ describe('the flags of the engine', () => {
     expect(chooseEngineFlags('22.0.0', [], 'observe')).toEqual([
       '--semi-space-growth-factor=1',
       '--heap-growing-percent=20',
+      '--optimize-for-size',
     ]);
     expect(chooseEngineFlags('22.0.0', [], 'run')).toEqual(['--semi-space-growth-factor=16']);
   });
