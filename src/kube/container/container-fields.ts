@@ -22,6 +22,7 @@ import {
   type EnvFromSource,
   type EnvVar,
   type EnvVarSource,
+  type FileKeySelector,
   type KeySelector,
   type ObjectFieldSelector,
   type ResourceFieldSelector,
@@ -90,7 +91,7 @@ export const CONTAINER_TABLES = {
     resourceFieldRef: supported('ResourceFieldSelector'),
     configMapKeyRef: supported('KeySelector'),
     secretKeyRef: supported('KeySelector'),
-    fileKeyRef: refused('let the command of the container read the file'),
+    fileKeyRef: supported('FileKeySelector'),
   } satisfies TableOf<EnvVarSource>,
   ObjectFieldSelector: {
     apiVersion: supported('string', { default: 'v1' }),
@@ -106,6 +107,12 @@ export const CONTAINER_TABLES = {
     key: supported('string', { required: true }),
     optional: supported('boolean'),
   } satisfies TableOf<KeySelector>,
+  FileKeySelector: {
+    volumeName: supported('string', { required: true }),
+    path: supported('string', { required: true }),
+    key: supported('string', { required: true }),
+    optional: supported('boolean', { default: false }),
+  } satisfies TableOf<FileKeySelector>,
   EnvFromSource: {
     prefix: supported('string'),
     configMapRef: supported('ObjectReference'),

@@ -19,12 +19,21 @@ export interface KeySelector {
   readonly optional?: boolean;
 }
 
+/** A variable in a file of an emptyDir volume, in which each line is `NAME='value'`. */
+export interface FileKeySelector {
+  readonly volumeName: string;
+  readonly path: string;
+  readonly key: string;
+  readonly optional?: boolean;
+}
+
 /** The source of an environment variable: exactly one of these. */
 export interface EnvVarSource {
   readonly fieldRef?: ObjectFieldSelector;
   readonly resourceFieldRef?: ResourceFieldSelector;
   readonly configMapKeyRef?: KeySelector;
   readonly secretKeyRef?: KeySelector;
+  readonly fileKeyRef?: FileKeySelector;
 }
 
 /** An environment variable. */

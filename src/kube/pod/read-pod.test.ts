@@ -13,6 +13,9 @@ const podOf = (spec: Json = {}, metadata: Json = {}): Json => ({
 });
 const withContainer = (fields: Json): Json => podOf({ containers: [{ ...CONTAINER, ...fields }] });
 
+const fromFile = (fileKeyRef: Json, volumes: Json[]): Json =>
+  podOf({ containers: [{ ...CONTAINER, env: [{ name: 'A', valueFrom: { fileKeyRef } }] }], volumes });
+
 function problemsOf(value: unknown, rule = SUPPORTED_FIELDS): string[] {
   return readPod(value, rule).problems.map(formatFieldProblem);
 }
@@ -167,14 +170,12 @@ describe('a pod as written', () => {
         {
           ...CONTAINER,
           securityContext: { windowsOptions: {} },
-          env: [{ name: 'A', valueFrom: { fileKeyRef: {} } }],
         },
       ],
       volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: {} }] } }],
     });
     const refused = readPod(empty).problems.filter(({ kind }) => kind === 'refused');
     expect(refused.map(({ path }) => formatFieldPath(path)).sort()).toEqual([
-      'spec.containers[0].env[0].valueFrom.fileKeyRef',
       'spec.containers[0].securityContext.windowsOptions',
       'spec.schedulingGroup',
       'spec.securityContext.windowsOptions',
@@ -531,6 +532,13 @@ describe('a pod that is well formed', () => {
       /valueFrom: Forbidden: there is a value already/,
     ],
     [withContainer({ env: [{ name: 'A', valueFrom: {} }] }), /valueFrom: Required value/],
+    [fromFile({ volumeName: 'v', path: 'a', key: 'a=b' }, [{ name: 'v' }]), /fileKeyRef\.key: Invalid value/],
+    [fromFile({ volumeName: 'v', path: 'a/../b', key: 'K' }, [{ name: 'v' }]), /fileKeyRef\.path: Invalid/],
+    [fromFile({ volumeName: 'w', path: 'a', key: 'K' }, [{ name: 'v' }]), /volumeName: Not found: "w"/],
+    [
+      fromFile({ volumeName: 'v', path: 'a', key: 'K' }, [{ name: 'v', hostPath: { path: '/' } }]),
+      'spec.containers[0].env[0].valueFrom.fileKeyRef.volumeName: Invalid value: "v": referenced volume must be of type emptyDir',
+    ],
     [
       withContainer({ env: [{ name: 'A', valueFrom: { fieldRef: { fieldPath: 'spec.x' } } }] }),
       /fieldPath: Unsupported value: "spec.x"/,
@@ -599,6 +607,12 @@ describe('a pod that is well formed', () => {
       }),
     ],
     [withContainer({ env: [{ name: 'with.dots-and 0', value: '' }] })],
+    [fromFile({ volumeName: 'v', path: '/a/b.env', key: 'with.dots-and 0' }, [{ name: 'v' }])],
+    [
+      fromFile({ volumeName: 'v', path: 'a', key: 'K', optional: true }, [
+        { name: 'v', emptyDir: { medium: 'Memory' } },
+      ]),
+    ],
     [
       resources({
         limits: { cpu: '1.5', memory: '128Mi', 'ephemeral-storage': '1Gi', 'a.b/gpu': 0 },

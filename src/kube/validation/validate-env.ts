@@ -2,22 +2,29 @@ import { type Container } from '../container/container.js';
 import { type Draft, entriesOf } from '../fields/draft.js';
 import {
   type EnvVar,
+  type FileKeySelector,
   type KeySelector,
   type ObjectFieldSelector,
   type ResourceFieldSelector,
 } from '../objects/env-source.js';
 import { type FieldPath } from '../fields/field-path.js';
-import { forbidden, invalid, required, unsupportedValue } from '../fields/field-problem.js';
+import { forbidden, invalid, notFound, required, unsupportedValue } from '../fields/field-problem.js';
 import {
   checkConfigKey,
   checkEnvName,
+  checkLabel,
+  checkNoBacksteps,
   checkNoNul,
   checkQualifiedName,
   checkSubdomain,
 } from './name-rules.js';
+import { type PodSpec } from '../pod/pod.js';
 import { type ProblemList } from './problem-list.js';
 import { formatQuantity, getQuantity } from '../fields/quantity.js';
 
+const SOURCES = [
+  ...(['fieldRef', 'resourceFieldRef', 'configMapKeyRef', 'secretKeyRef', 'fileKeyRef'] as const),
+] as const;
 const ENV_FIELDS = [
   ...['metadata.name', 'metadata.namespace', 'metadata.uid', 'spec.nodeName', 'spec.serviceAccountName'],
   ...['status.hostIP', 'status.hostIPs', 'status.podIP', 'status.podIPs'],
@@ -54,7 +61,7 @@ export function validateEnv(container: Draft<Container>, path: FieldPath, list: 
 
 function validateSource({ value, valueFrom }: Draft<EnvVar>, path: FieldPath, list: ProblemList): void {
   const source = valueFrom!;
-  exactlyOne(source, ['fieldRef', 'resourceFieldRef', 'configMapKeyRef', 'secretKeyRef'], path, list);
+  exactlyOne(source, SOURCES, path, list);
   if (value !== undefined) list.add(forbidden(path, 'there is a value already'));
   const { fieldRef, resourceFieldRef } = source;
   if (fieldRef !== undefined) validateFieldRef(fieldRef, ENV_FIELDS, [...path, 'fieldRef'], list);
@@ -64,6 +71,29 @@ function validateSource({ value, valueFrom }: Draft<EnvVar>, path: FieldPath, li
     const selector: Draft<KeySelector> | undefined = source[name];
     list.check([...path, name, 'name'], selector?.name, checkSubdomain);
     list.check([...path, name, 'key'], selector?.key, checkConfigKey);
+  }
+  const { volumeName, path: file, key }: Draft<FileKeySelector> = source.fileKeyRef ?? {};
+  list.check([...path, 'fileKeyRef', 'volumeName'], volumeName, checkLabel);
+  list.check([...path, 'fileKeyRef', 'path'], file, (text) => checkNoBacksteps(text) ?? checkNoNul(text));
+  list.check([...path, 'fileKeyRef', 'key'], key, checkEnvName);
+}
+
+/** Validates that variables from files name emptyDir volumes of the pod. */
+export function validateFileKeyVolumes(spec: Draft<PodSpec>, path: FieldPath, list: ProblemList): void {
+  const volumes = new Map(entriesOf(spec.volumes).map(([, volume]) => [volume.name, volume]));
+  for (const field of ['containers', 'initContainers', 'ephemeralContainers'] as const) {
+    for (const [index, container] of entriesOf<Draft<Container>>(spec[field])) {
+      for (const [at, { valueFrom }] of entriesOf(container.env)) {
+        const name = valueFrom?.fileKeyRef?.volumeName;
+        if (name === undefined) continue;
+        const place = [...path, field, index, 'env', at, 'valueFrom', 'fileKeyRef', 'volumeName'];
+        const volume = volumes.get(name);
+        if (volume === undefined) list.add(notFound(place, name));
+        // Without any source it is an emptyDir, too.
+        else if (volume.emptyDir === undefined && Object.keys(volume).length > 1)
+          list.add(invalid(place, name, 'referenced volume must be of type emptyDir'));
+      }
+    }
   }
 }
 

@@ -13,6 +13,7 @@ import { priorityOfClass } from '../pod/pod-priority.js';
 import { type Pod, type PodDnsConfig, type PodSpec } from '../pod/pod.js';
 import { inRange, ProblemList } from './problem-list.js';
 import { validateContainers } from './validate-container.js';
+import { validateFileKeyVolumes } from './validate-env.js';
 import { validateMetadata } from './validate-metadata.js';
 import { validatePodResources } from './validate-resources.js';
 import { validatePodSecurity } from './validate-security.js';
@@ -42,6 +43,7 @@ function validateSpec(spec: Draft<PodSpec>, list: ProblemList): void {
   const path = ['spec'];
   validateContainers(spec, path, list);
   validateVolumes(spec.volumes, [...path, 'volumes'], list);
+  validateFileKeyVolumes(spec, path, list);
   validatePodResources(spec, path, list);
   list.check([...path, 'terminationGracePeriodSeconds'], spec.terminationGracePeriodSeconds, inRange(0));
   list.check([...path, 'activeDeadlineSeconds'], spec.activeDeadlineSeconds, inRange(1, LARGEST_INT32));

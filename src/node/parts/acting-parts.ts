@@ -18,6 +18,7 @@ import { probeRunner } from '../probes/probe-runner.js';
 import { observedTargets } from '../probes/probe-targets.js';
 import { CriRuntimeChanges } from '../runtime/cri-runtime-changes.js';
 import { PodPaths } from '#watch';
+import { readFileKeys } from '../volumes/file-keys.js';
 import { resolveEnvironment } from '../runtime/config/resolve-environment.js';
 import { type LocalServices } from '../services/local-services.js';
 import { EndedPods } from '../status/ended-pods.js';
@@ -248,13 +249,17 @@ export async function buildActingParts(given: ActingPartsOptions) {
       runtimeName,
     },
     environments: {
-      resolve: (pod, container, ips) => {
+      resolve: async (pod, container, ips) => {
         const facts = computeDownwardFacts(pod, ips, downwardNode());
         return resolveEnvironment(pod, container, {
           ...{
             objects,
             facts,
             services: cluster === undefined ? services.variablesFor(pod) : cluster.serviceVariables(pod),
+            fileKeys: await readFileKeys(pod, container, {
+              hostPathOf: (each, volume) => volumes.hostPathOf(each, volume),
+              logger,
+            }),
           },
         });
       },

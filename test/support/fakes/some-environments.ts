@@ -10,7 +10,7 @@ export function someEnvironments(objects: PodObjects = NO_OBJECTS): ContainerEnv
   const node = { hostIps: ['192.0.2.1'], nodeName: 'node-1', serviceAccountName: 'default' };
   const allocatable = { cpuMilli: 2_000n, memoryBytes: 8n * 1024n ** 3n };
   return {
-    resolve: (pod, container, podIps) =>
+    resolve: async (pod, container, podIps) =>
       resolveEnvironment(pod, container, { objects, facts: { ...node, podIps, allocatable } }),
   };
 }

@@ -155,7 +155,7 @@ export class ContainerStarter {
     let hide: HideSecrets = (message) => message;
     let config: ContainerConfig;
     try {
-      const environment = this.#options.environments.resolve(pod, container, sandbox.ips);
+      const environment = await this.#options.environments.resolve(pod, container, sandbox.ips);
       hide = (message) => environment.hideSecrets(message);
       config = await configureContainer(this.#options, start, { ...image, volumeImages }, environment);
     } catch (error) {

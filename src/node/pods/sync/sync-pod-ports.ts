@@ -41,9 +41,9 @@ export interface ContainerEnvironments {
   /**
    * The environment of a container as of now; `sandboxIps` are the addresses of its sandbox.
    *
-   * Throws an Error in the kubelet's words when something that it needs is missing.
+   * Rejects in the kubelet's words when something that it needs is missing.
    */
-  resolve(pod: NodePod, container: Container, sandboxIps: readonly string[]): ContainerEnvironment;
+  resolve(pod: NodePod, container: Container, sandboxIps: readonly string[]): Promise<ContainerEnvironment>;
 }
 
 /** The objects that pods of an API server refer to. Other pods need nothing fetched. */

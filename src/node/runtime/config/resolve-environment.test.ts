@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type ConfigMap, type PodObjects, type Secret } from '#kube/objects/config-object.js';
 import { type Container } from '#kube/container/container.js';
 import { aSpecPod, aSpecContainer } from '#support/builders/node-pods.js';
-import { resolveEnvironment } from './resolve-environment.js';
+import { type FileKey, resolveEnvironment } from './resolve-environment.js';
 
 const META = { namespace: 'default' };
 const SETTINGS: ConfigMap = {
@@ -44,7 +44,28 @@ function resolve(container: Partial<Container>, objects = objectsOf(SETTINGS, KE
   return entries.map(({ name, value }) => `${name}=${value.toString()}`);
 }
 
+const NOTHING = new Uint8Array();
+
+/** With a variable X of envFrom, which is then taken from a file. */
+function resolveFile(found: FileKey | Error | undefined, extra: { readonly optional?: boolean }): string[] {
+  const fileKeyRef = { volumeName: 'v', path: 'a.env', key: 'K', ...extra };
+  const env = [
+    { name: 'X', value: 'old' },
+    { name: 'X', valueFrom: { fileKeyRef } },
+  ];
+  const own = aSpecContainer({ env });
+  const fileKeys = new Map(found === undefined ? [] : [[fileKeyRef, found]]);
+  const sources = { objects: objectsOf(), facts: FACTS, fileKeys };
+  const { entries } = resolveEnvironment(aSpecPod({ containers: [own] }), own, sources);
+  return entries.map(({ name, value }) => `${name}=${value.toString()}`);
+}
+
 describe('the environment of a container', () => {
+  it('takes variables from files of volumes as they are', () => {
+    const value = Buffer.from('a $(X)\nb');
+    expect(resolveFile({ file: '/v/a.env', value }, {})).toEqual(['X=a $(X)\nb']);
+  });
+
   it('has all of envFrom, each behind its prefix, whatever its name looks like', () => {
     const envFrom = [
       { configMapRef: { name: 'settings' } },
@@ -113,6 +134,18 @@ describe('what is missing', () => {
     ],
   ])('is reported: %s', (message, container) => {
     expect(() => resolve(container)).toThrow(message);
+  });
+
+  it.each<[string, FileKey | Error | undefined]>([
+    ["couldn't parse env file", new Error("couldn't parse env file")],
+    ['environment variable key "K" not found in file "/v/a.env"', { file: '/v/a.env', value: NOTHING }],
+    ['cannot find the volume "v" referenced by FileKeyRef', undefined],
+  ])('in a file is reported: %s', (message, found) => {
+    expect(() => resolveFile(found, {})).toThrow(message);
+    const optional = () => resolveFile(found, { optional: true });
+    // Only a variable may be missing: a file that cannot be read is an error all the same.
+    if (found === undefined || found instanceof Error) expect(optional).toThrow(message);
+    else expect(optional()).toEqual(['X=old']);
   });
 
   it('and is optional changes nothing', () => {

@@ -9,6 +9,7 @@ import {
 import {
   type EnvFromSource,
   type EnvVarSource,
+  type FileKeySelector,
   type KeySelector,
   type ResourceFieldSelector,
 } from '#kube/objects/env-source.js';
@@ -16,12 +17,23 @@ import { type NodePod } from '#kube/pod/node-pod.js';
 import { withPodLimits } from '#kube/pod/pod-level-resources.js';
 import { ContainerEnvironment } from './container-environment.js';
 
+/** What a file has for a variable: empty where it has nothing. */
+export interface FileKey {
+  readonly file: string;
+  readonly value: Uint8Array;
+}
+
+/** Variables from files, by the selector in the container; an Error says in the kubelet's words why one cannot be read. */
+export type FileKeys = ReadonlyMap<FileKeySelector, FileKey | Error>;
+
 /** Sources of values that are not in a manifest. */
 export interface EnvironmentSources {
   readonly objects: PodObjects;
   readonly facts: DownwardFieldFacts & DownwardResourceFacts;
   /** Addresses of the cluster's services, with the lowest precedence (default: none). */
   readonly services?: ReadonlyMap<string, string> | undefined;
+  /** What the container takes from files in its volumes, each read (default: nothing). */
+  readonly fileKeys?: FileKeys;
 }
 
 /**
@@ -55,8 +67,9 @@ export function resolveEnvironment(
     }
     const found = valueOf(pod, container, valueFrom, sources);
     // A missing optional value leaves what envFrom has set.
-    if (typeof found === 'string') environment.setVerbatim(name, found);
-    else if (found !== undefined) environment.setSecret(name, found);
+    if (found === undefined) continue;
+    if (valueFrom.secretKeyRef === undefined) environment.setVerbatim(name, found);
+    else environment.setSecret(name, Buffer.from(found));
   }
   return environment;
 }
@@ -84,12 +97,12 @@ function entriesOf(
   return entries.sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
-/** Undefined when it is optional and missing. Only Secrets have bytes. */
+/** Undefined when it is optional and missing. */
 function valueOf(
   pod: NodePod,
   container: Container,
-  { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef }: EnvVarSource,
-  { objects, facts }: EnvironmentSources,
+  { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef }: EnvVarSource,
+  { objects, facts, fileKeys }: EnvironmentSources,
 ): string | Uint8Array | undefined {
   if (fieldRef !== undefined) return fieldValue(pod, fieldRef.fieldPath, facts);
   if (resourceFieldRef !== undefined) return resourceOf(pod, container, resourceFieldRef, facts);
@@ -101,7 +114,21 @@ function valueOf(
     const secret = objects.findSecret(pod, secretKeyRef.name);
     return keyOf(pod, secretKeyRef, secret?.data, { word: 'secret', kind: 'Secret' });
   }
+  if (fileKeyRef !== undefined) return fileKeyOf(fileKeyRef, fileKeys);
   return '';
+}
+
+/** As with a kubelet, a file that cannot be read is an error even where it is optional. */
+function fileKeyOf(selector: FileKeySelector, fileKeys: FileKeys | undefined): Uint8Array | undefined {
+  const { volumeName, key, optional = false } = selector;
+  const found = fileKeys?.get(selector);
+  if (found === undefined)
+    throw new Error(`cannot find the volume ${JSON.stringify(volumeName)} referenced by FileKeyRef`);
+  if (found instanceof Error) throw found;
+  if (found.value.length > 0) return found.value;
+  if (optional) return undefined;
+  const names = [key, found.file].map((name) => JSON.stringify(name));
+  throw new Error(`environment variable key ${names[0]!} not found in file ${names[1]!}`);
 }
 
 function resourceOf(
