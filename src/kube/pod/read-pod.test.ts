@@ -569,6 +569,7 @@ describe('a pod that is well formed', () => {
       podOf({ securityContext: { sysctls: [{ name: 'a b', value: '1' }] } }),
       /sysctls\[0\]\.name: Invalid value/,
     ],
+    [volume({ emptyDir: { mode: 0o2000 } }), /emptyDir\.mode: Invalid value: 1024: must be from 0 to 1023/],
     [podOf({ hostPID: true, shareProcessNamespace: true }), /shareProcessNamespace: Forbidden/],
     [podOf({ dnsPolicy: 'None' }), /dnsConfig\.nameservers: Required value/],
     [
@@ -621,6 +622,8 @@ describe('a pod that is well formed', () => {
     ],
     [podOf({ dnsConfig: { searches: ['.', 'a_b.example.'], options: [{ name: 'ndots', value: '2' }] } })],
     [volume({ hostPath: { path: '/var/log', type: 'DirectoryOrCreate' } })],
+    [volume({ emptyDir: { mode: 0o1777 } })],
+    [volume({ emptyDir: { mode: 0 } })],
     [podOf({}, { annotations: { 'Example.COM/Name': 'x' }, labels: { 'example.com/name': '' } })],
   ])('may be as Kubernetes allows: %j', (value) => {
     expect(problemsOf(value, PLANNED_FIELDS)).toEqual([]);

@@ -100,7 +100,7 @@ export const VOLUME_TABLES = {
       otherwise: 'huge pages are not mounted as volumes; use Memory, or ask for hugepages in resources',
     }),
     sizeLimit: supported('quantity'),
-    mode: refused('set the mode with an init container'),
+    mode: supported('int32'),
   } satisfies TableOf<EmptyDirVolume>,
   HostPathVolumeSource: {
     path: supported('string', { required: true }),

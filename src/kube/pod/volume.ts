@@ -57,6 +57,8 @@ export interface EmptyDirVolume {
   readonly medium?: '' | 'Memory';
   /** A quantity in canonical form. */
   readonly sizeLimit?: string;
+  /** Of the folder, with the sticky bit; any user may write to it by default. */
+  readonly mode?: number;
 }
 
 /** What must exist at a host path before it is mounted; empty for no check. */

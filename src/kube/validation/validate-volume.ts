@@ -21,6 +21,7 @@ const SOURCES = [
   ...(['persistentVolumeClaim', 'image'] as const),
 ] as const;
 const mode = inRange(0, 0o777);
+const emptyDirMode = inRange(0, 0o1777);
 
 /** Validates the volumes of a pod. */
 export function validateVolumes(
@@ -51,6 +52,7 @@ function validateSource(volume: Draft<Volume>, path: FieldPath, list: ProblemLis
   list.check([...path, 'emptyDir', 'sizeLimit'], emptyDir?.sizeLimit, (size) =>
     getQuantity(size).nanos < 0n ? 'must not be negative' : undefined,
   );
+  list.check([...path, 'emptyDir', 'mode'], emptyDir?.mode, emptyDirMode);
   list.check(
     [...path, 'hostPath', 'path'],
     hostPath?.path,

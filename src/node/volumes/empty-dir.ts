@@ -21,8 +21,8 @@ export interface EmptyDirOptions {
 const DISK_MODE = 0o777;
 /** The mode of any tmpfs, which a kubelet leaves as it is: everybody may write, and only owners remove. */
 const MEMORY_MODE = 0o1777;
-/** Files created in it get its group. */
-const SETGID = 0o2000;
+/** What members of `fsGroup` may do whatever the mode says; files created in the folder get its group. */
+const GROUP_BITS = 0o2770;
 
 /** A folder that lives as long as its pod, on disk or in memory. */
 export class EmptyDir implements VolumeKind {
@@ -43,11 +43,11 @@ export class EmptyDir implements VolumeKind {
     if (await this.isReady(work)) return;
     const { pod, volume, folder } = work;
     const gid = pod.spec.securityContext?.fsGroup;
-    const bits = gid === undefined ? 0 : SETGID;
+    const bits = gid === undefined ? 0 : GROUP_BITS;
     if (volume.emptyDir?.medium === 'Memory') {
       await mkdir(folder, { mode: 0o750 }).catch(ignorePresence);
       const sizeBytes = computeMemorySize(pod, volume.emptyDir, this.#options.memoryBytes);
-      const mount = { folder, sizeBytes, mode: MEMORY_MODE | bits, gid };
+      const mount = { folder, sizeBytes, mode: (volume.emptyDir.mode ?? MEMORY_MODE) | bits, gid };
       await this.#options.mounter.mountTmpfs(mount, signal);
       return;
     }
@@ -56,7 +56,7 @@ export class EmptyDir implements VolumeKind {
     await mkdir(fresh, { mode: 0o750 }).catch(ignorePresence);
     if (gid !== undefined) await chown(fresh, process.geteuid!(), gid);
     // Not through mkdir, as the umask would remove bits; and last, as a change of the group does so, too.
-    await chmod(fresh, DISK_MODE | bits);
+    await chmod(fresh, (volume.emptyDir?.mode ?? DISK_MODE) | bits);
     await rename(fresh, folder);
   }
 

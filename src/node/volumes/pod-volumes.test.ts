@@ -93,6 +93,20 @@ describe('an emptyDir', () => {
     expect((await stat(emptyDir('data'))).mode & 0o7777).toBe(0o700);
   });
 
+  it('has the mode of the manifest, and the rights of a group beside it', async () => {
+    const modeOf = async (mode: number, fsGroup?: number): Promise<number> => {
+      const owner = pod([{ name: 'data', emptyDir: { mode } }]);
+      const securityContext = fsGroup === undefined ? {} : { fsGroup };
+      await volumes.setUp({ ...owner, spec: { ...owner.spec, securityContext } }, NEVER);
+      const found = (await stat(emptyDir('data'))).mode & 0o7777;
+      await volumes.tearDown(owner);
+      return found;
+    };
+    const own = process.getgid!();
+    expect([await modeOf(0o1777), await modeOf(0), await modeOf(0o705)]).toEqual([0o1777, 0, 0o705]);
+    expect([await modeOf(0o1755, own), await modeOf(0, own)]).toEqual([0o3775, 0o2770]);
+  });
+
   it('is recreated where an agent was killed while it made it', async () => {
     const owner = pod([{ name: 'data', emptyDir: {} }]);
     await mkdir(`${emptyDir('data')}.new`, { recursive: true, mode: 0o700 });
@@ -156,6 +170,11 @@ describe('an emptyDir in memory', () => {
     await volumes.tearDown(owner);
     expect(mounts.entries).toEqual([]);
     expect(await volumes.findPods()).toEqual([]);
+  });
+
+  it('has the mode of the manifest', async () => {
+    await volumes.setUp(pod([{ name: 'cache', emptyDir: { medium: 'Memory', mode: 0o750 } }]), NEVER);
+    expect(mounts.tmpfs.map(({ mode }) => mode)).toEqual([0o750]);
   });
 
   it('is mounted again after a reboot', async () => {
