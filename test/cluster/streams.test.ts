@@ -88,7 +88,9 @@ describe.skipIf('missing' in found || found.binaries.kubectl === undefined)(
 
     it('is told that the node takes WebSocket, and hands it on', async () => {
       const node = await plane.admin.request<Node>({ method: 'GET', path: '/api/v1/nodes/lab-a' });
-      expect(node.status).toMatchObject({ declaredFeatures: ['ExtendWebSocketsToKubelet'] });
+      expect(node.status).toMatchObject({
+        declaredFeatures: ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits'],
+      });
       const [before, own] = [await handedOn(), await webSocketsOfNode()];
       expect(await plane.kubectl('exec', 'web', '--', 'echo', 'here')).toBe('here\n');
       expect(await handedOn()).toBe(before + 1);

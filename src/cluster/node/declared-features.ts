@@ -8,6 +8,9 @@ import { EMBEDDED_RUNTIME_NAME } from '#base/channels/embedded-runtime-name.js';
  */
 const WEBSOCKETS = 'ExtendWebSocketsToKubelet';
 
+/** All containers of a pod are restarted where the end of one asks for it (KEP-5532). */
+const RESTART_ALL = 'RestartAllContainersOnContainerExits';
+
 /** Whose streaming servers speak WebSocket as newer clients do: `v5.channel.k8s.io`, and `SPDY/3.1+portforward.k8s.io`. */
 const SPEAK_WEBSOCKET: ReadonlySet<string> = new Set([EMBEDDED_RUNTIME_NAME]);
 
@@ -21,5 +24,5 @@ const SPEAK_WEBSOCKET: ReadonlySet<string> = new Set([EMBEDDED_RUNTIME_NAME]);
  * Source: https://github.com/kubernetes/enhancements/tree/master/keps/sig-node/5328-node-declared-features
  */
 export function declaredFeaturesOf(runtimeName: string): readonly string[] {
-  return SPEAK_WEBSOCKET.has(runtimeName) ? [WEBSOCKETS] : [];
+  return SPEAK_WEBSOCKET.has(runtimeName) ? [WEBSOCKETS, RESTART_ALL] : [RESTART_ALL];
 }

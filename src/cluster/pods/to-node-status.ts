@@ -44,7 +44,7 @@ export function untakenStatus(
 /** The conditions that a node keeps; all others are somebody else's. */
 const OWN_CONDITIONS: ReadonlySet<string> = new Set([
   ...['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled'],
-  'PodResizePending',
+  ...['AllContainersRestarting', 'PodResizePending'],
 ]);
 
 function whole(status: V1ContainerStatus): V1ContainerStatus {

@@ -132,11 +132,7 @@ export const CONTAINER_TABLES = {
     restartPolicy: supported('NotRequired|RestartContainer', { required: true }),
   } satisfies TableOf<ContainerResizePolicy>,
   ContainerRestartRule: {
-    action: supported('Restart|RestartAllContainers', {
-      required: true,
-      only: ['Restart'],
-      otherwise: 'use Restart: a container that ends restarts no others here',
-    }),
+    action: supported('Restart|RestartAllContainers', { required: true }),
     exitCodes: supported('ContainerRestartRuleOnExitCodes', { required: true }),
   } satisfies TableOf<ContainerRestartRule>,
   ContainerRestartRuleOnExitCodes: {

@@ -69,9 +69,9 @@ export interface ContainerResizePolicy {
   readonly restartPolicy: 'NotRequired' | 'RestartContainer';
 }
 
-/** An exit after which the container is restarted regardless of its policy. */
+/** An exit after which the container, or all of its pod, is restarted regardless of its policy. */
 export interface ContainerRestartRule {
-  readonly action: 'Restart';
+  readonly action: 'Restart' | 'RestartAllContainers';
   readonly exitCodes: ContainerRestartExitCodes;
 }
 

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { type Container, type ContainerRestartRule, type RestartPolicy } from './container.js';
 import {
+  asksToRestartAll,
   type ContainerKind,
   hasEndlessContainer,
   isRunOnce,
   mayRestart,
+  mayRestartAll,
   mayRestartFailed,
   restartRuleOf,
   restartsAlways,
@@ -99,5 +101,32 @@ describe('a pod', () => {
       always: restartsAlways(spec),
       endless: hasEndlessContainer(spec),
     }).toEqual(expected);
+  });
+});
+
+describe('the end of a container', () => {
+  const all = (operator: 'In' | 'NotIn', ...values: number[]): ContainerRestartRule => ({
+    action: 'RestartAllContainers',
+    exitCodes: { operator, values },
+  });
+  const having = (...restartPolicyRules: ContainerRestartRule[]): Container => ({
+    ...{ ...CONTAINER, restartPolicy: 'Never' as const, restartPolicyRules },
+  });
+
+  it('restarts the whole pod where the first rule that fits says so', () => {
+    const codes = (container: Container) => [0, 1, 42].filter((code) => asksToRestartAll(container, code));
+    expect(codes(CONTAINER)).toEqual([]);
+    expect(codes(having(all('In', 42)))).toEqual([42]);
+    expect(codes(having(all('NotIn', 42)))).toEqual([0, 1]);
+    expect(codes(having(when('In', 1), all('NotIn')))).toEqual([0, 42]);
+    expect(codes(having(all('In', 1), when('NotIn')))).toEqual([1]);
+  });
+
+  it('may restart the whole pod where any container, but an ephemeral one, has such a rule', () => {
+    const plain = [having(when('In', 1))];
+    const able = [having(when('In', 1), all('In', 42))];
+    expect(mayRestartAll({ containers: plain, initContainers: plain })).toBe(false);
+    expect(mayRestartAll({ containers: able })).toBe(true);
+    expect(mayRestartAll({ containers: plain, initContainers: able })).toBe(true);
   });
 });

@@ -79,6 +79,18 @@ export function isRunOnce(spec: PodSpec): boolean {
   return spec.containers.every((container) => runsOnce(restartRuleOf('regular', container, spec)));
 }
 
+/** Whether the end of some container may restart all of the pod, whatever their own policies. Pure. */
+export function mayRestartAll({ containers, initContainers = [] }: PodSpec): boolean {
+  return [...initContainers, ...containers].some(({ restartPolicyRules = [] }) =>
+    restartPolicyRules.some(({ action }) => action === 'RestartAllContainers'),
+  );
+}
+
+/** Whether the end of this container with this exit code restarts all of its pod: the first rule that fits decides. Pure. */
+export function asksToRestartAll({ restartPolicyRules = [] }: Container, exitCode: number): boolean {
+  return restartPolicyRules.find((rule) => fits(rule, exitCode))?.action === 'RestartAllContainers';
+}
+
 /** Whether every regular container of a pod is restarted after any exit. Pure. */
 export function restartsAlways(spec: PodSpec): boolean {
   return spec.containers.every((container) => isEndless(container, spec));

@@ -95,13 +95,6 @@ describe('a pod as written', () => {
       'spec.os.name: "windows" is not supported: podloop runs Linux containers',
     ],
     [
-      withContainer({
-        restartPolicy: 'Never',
-        restartPolicyRules: [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } }],
-      }),
-      /^spec\.containers\[0\]\.restartPolicyRules\[0\]\.action: "RestartAllContainers" is not supported: /,
-    ],
-    [
       withContainer({ securityContext: { procMount: 'Unmasked' } }),
       /^spec\.containers\[0\]\.securityContext\.procMount: "Unmasked" is not supported: Kubernetes allows it/,
     ],

@@ -21,6 +21,7 @@ export type PodConditionType =
   | 'Ready'
   | 'ContainersReady'
   | 'PodScheduled'
+  | 'AllContainersRestarting'
   | 'PodResizePending'
   | 'DisruptionTarget';
 

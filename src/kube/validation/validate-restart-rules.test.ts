@@ -15,8 +15,10 @@ function problemsOf(value: object): string[] {
 
 describe('a pod', () => {
   it.each(['Always', 'Never', 'OnFailure'])('may have containers with a policy of their own: %s', (own) => {
-    const rule = { action: 'Restart', exitCodes: { operator: 'NotIn', values: [0, 42] } };
-    const container = { ...CONTAINER, restartPolicy: own, restartPolicyRules: Array(20).fill(rule) };
+    const exitCodes = { operator: 'NotIn', values: [0, 42] };
+    const rules = ['Restart', 'RestartAllContainers'].map((action) => ({ action, exitCodes }));
+    const restartPolicyRules = Array(10).fill(rules).flat() as unknown;
+    const container = { ...CONTAINER, restartPolicy: own, restartPolicyRules };
     const initContainers = [{ ...container, name: 'init' }];
     expect(problemsOf(podOf({ containers: [container], initContainers }))).toEqual([]);
   });

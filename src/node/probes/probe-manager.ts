@@ -24,7 +24,7 @@ import { ProbeResults } from './probe-results.js';
 import { type ProbeTargets } from './probe-targets.js';
 import { type ProbeSubject, ProbeWorker } from './probe-worker.js';
 import { type Container } from '#kube/container/container.js';
-import { restartRuleOf, runsOnce, sidecarsOf } from '#kube/container/restart-rule.js';
+import { mayRestartAll, restartRuleOf, runsOnce, sidecarsOf } from '#kube/container/restart-rule.js';
 
 /** Options of {@link ProbeManager}. */
 export interface ProbeManagerOptions extends Publisher {
@@ -353,7 +353,7 @@ function probeSubjects(pod: NodePod): Map<string, ProbeSubject> {
         container,
         type,
         probe,
-        neverRestarts: runsOnce(restartRuleOf(kind, container, pod.spec)),
+        neverRestarts: runsOnce(restartRuleOf(kind, container, pod.spec)) && !mayRestartAll(pod.spec),
       });
     }
   }

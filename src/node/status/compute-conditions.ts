@@ -26,6 +26,8 @@ export interface ConditionInputs {
   readonly statuses: ContainerStatuses;
   /** Why there is no sandbox with a network, in the condition's words; undefined when there is one. */
   readonly sandboxFlaw: string | undefined;
+  /** Whether all containers are being restarted; undefined for a pod in which nothing can ask for that. */
+  readonly restartAll?: 'started' | 'none' | undefined;
   /** Why the pod waits for the resources of its last edit. */
   readonly pendingResize?: PendingResize | undefined;
   /** Why the node ends the pod for the sake of others. */
@@ -42,11 +44,12 @@ export function computeConditions(inputs: ConditionInputs): V1PodCondition[] {
   const containersReady = computeContainersReady(phase, statuses);
   const verdicts: readonly [PodConditionType, Verdict][] = [
     ['PodReadyToStartContainers', computeReadyToStart(inputs)],
-    ['Initialized', computeInitialized(phase, statuses)],
+    ['Initialized', computeInitialized(inputs)],
     // There are no readiness gates, as nobody could set their conditions.
     ['Ready', containersReady],
     ['ContainersReady', containersReady],
     ['PodScheduled', { isTrue: true }],
+    ...restartAllOf(inputs),
     // Only present while it applies.
     ...(pendingResize === undefined
       ? []
@@ -54,6 +57,18 @@ export function computeConditions(inputs: ConditionInputs): V1PodCondition[] {
     ...disruptionOf(inputs),
   ];
   return verdicts.map(([type, verdict]) => toCondition(type, verdict, inputs));
+}
+
+function restartAllOf({ phase, restartAll }: ConditionInputs): [PodConditionType, Verdict][] {
+  if (restartAll === undefined) return [];
+  const toVerdict = (): Verdict => {
+    if (phase === 'Succeeded') return { isTrue: false, reason: 'PodCompleted' };
+    if (phase === 'Failed') return { isTrue: false, reason: 'PodFailed' };
+    if (restartAll === 'none') return { isTrue: false };
+    const message = 'container exited with restart policy rule';
+    return { isTrue: true, reason: 'RestartAllContainersStarted', message };
+  };
+  return [['AllContainersRestarting', toVerdict()]];
 }
 
 /** Stays once it is set: a pod has one end. */
@@ -85,12 +100,16 @@ function computeContainersReady(phase: PodPhase, { sidecars, regular }: Containe
   return { isTrue: false, reason: 'ContainersNotReady', message };
 }
 
-function computeInitialized(phase: PodPhase, { init, sidecars, hasBegun }: ContainerStatuses): Verdict {
+function computeInitialized({ phase, statuses, restartAll, previous }: ConditionInputs): Verdict {
+  const { init, sidecars, hasBegun } = statuses;
   if (phase === 'Succeeded') return { isTrue: true, reason: 'PodCompleted' };
   // Sidecars may be restarting by now.
   if (hasBegun) return { isTrue: true };
   const incomplete = [...init.filter(({ ready }) => !ready), ...sidecars.filter(({ started }) => !started)];
   if (incomplete.length === 0) return { isTrue: true };
+  // Its init containers run once more, and it stays initialized.
+  const wasInitialized = previous.some(({ type, status }) => type === 'Initialized' && status === 'True');
+  if (restartAll !== undefined && wasInitialized) return { isTrue: true };
   const message = `containers with incomplete status: ${listNames(incomplete)}`;
   return { isTrue: false, reason: 'ContainersNotInitialized', message };
 }

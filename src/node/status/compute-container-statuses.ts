@@ -7,6 +7,7 @@ import {
   type V1ContainerWaiting,
 } from '#kube/pod/v1-pod-status.js';
 import { type ContainerLimits, type ContainerStatus, type ContainerUser } from '#watch';
+import { REMOVED_FOR_RESTART } from './all-containers-restart.js';
 import {
   type ContainerStateContext,
   lostEnd,
@@ -55,6 +56,8 @@ export interface ContainerStatusInputs extends ContainerStateContext {
    * beginning.
    */
   readonly isAhead: boolean;
+  /** All containers of the pod are removed and start again. */
+  readonly isRestartingAll?: boolean;
   readonly previous: V1ContainerStatus | undefined;
   /** The actual limits of a running container, as far as they are known. */
   readonly findLimits?: ((container: ContainerStatus) => ContainerLimits | undefined) | undefined;
@@ -145,7 +148,7 @@ function lastStateOf(previous: V1ContainerStatus | undefined, containerID: strin
 function withoutContainer(
   kind: ContainerKind,
   { name, image }: Container,
-  { previous, waitingReason, rule, isBehind, isAhead, isEnding }: ContainerStatusInputs,
+  { previous, waitingReason, rule, isBehind, isAhead, isEnding, isRestartingAll }: ContainerStatusInputs,
 ): V1ContainerStatus {
   const basis: V1ContainerStatus = {
     name,
@@ -157,6 +160,14 @@ function withoutContainer(
     imageID: '',
     started: false,
   };
+  const isRemoved = isRestartingAll === true && kind !== 'ephemeral' && previous?.state.waiting === undefined;
+  if (isRemoved && previous !== undefined) {
+    const { waiting, terminated } = REMOVED_FOR_RESTART;
+    return {
+      ...{ ...basis, state: { waiting }, lastState: { terminated } },
+      restartCount: previous.restartCount + 1,
+    };
+  }
   if (previous?.state.terminated !== undefined) return { ...previous, ready: false, started: false };
   const isThrough = kind === 'init' && isBehind;
   // Containers that came after it in an earlier sandbox say nothing about a run in this one.

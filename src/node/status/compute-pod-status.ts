@@ -25,6 +25,11 @@ import {
 } from '#kube/pod/v1-pod-status.js';
 import { quotesSecrets } from '../runtime/quotes-secrets.js';
 import { ANNOTATIONS, type ContainerLimits, type ContainerStatus, type PodStatus } from '#watch';
+import {
+  computeRestartAllCondition,
+  isRestartingAll,
+  type RestartAllInputs,
+} from './all-containers-restart.js';
 import { computeConditions, type PendingResize } from './compute-conditions.js';
 import {
   computeContainerStatus,
@@ -35,7 +40,7 @@ import { computePhase, type ContainerStatuses, type FindRule } from './compute-p
 import { cutMessages } from './cut-messages.js';
 import { hasRun, PodContainers } from './pod-containers.js';
 import { choosePodIps } from './pod-ips.js';
-import { initKindOf, isRunOnce, restartRuleOf } from '#kube/container/restart-rule.js';
+import { initKindOf, isRunOnce, mayRestartFailed, restartRuleOf } from '#kube/container/restart-rule.js';
 import { findSandboxFlaw } from './sandbox-flaw.js';
 
 /** Why a pod ends that does not end by itself. */
@@ -102,6 +107,7 @@ export function computePodStatus(inputs: PodStatusInputs): V1PodStatus {
     conditions: computeConditions({
       ...{ phase, statuses, sandboxFlaw, nowMs },
       previous: conditionsBefore,
+      restartAll: computeRestartAllCondition(restartAllInputs(inputs, findRule), conditionsBefore),
       pendingResize: inputs.isEnding === true ? undefined : inputs.pendingResize,
       disruption: end?.disruption,
     }),
@@ -139,6 +145,19 @@ function rulesOf(spec: PodSpec): FindRule {
   return (name) => byName.get(name)!;
 }
 
+function restartAllInputs(
+  { pod, observed, isCurrent, probes }: PodStatusInputs,
+  findRule: FindRule,
+): RestartAllInputs {
+  return {
+    spec: pod.spec,
+    containers: new PodContainers(observed, observed.sandboxes[0]?.id),
+    isOwnEnd: ({ name }, status) =>
+      isCurrent?.(status) !== false &&
+      (probes.failure?.(status.id) === undefined || !mayRestartFailed(findRule(name))),
+  };
+}
+
 function computeStatuses(
   inputs: PodStatusInputs,
   findRule: FindRule,
@@ -160,6 +179,9 @@ function computeStatuses(
     ...(previous?.containerStatuses ?? []),
     ...(previous?.ephemeralContainerStatuses ?? []),
   ];
+  const isRestarting =
+    inputs.isEnding !== true &&
+    isRestartingAll(restartAllInputs(inputs, findRule), previous?.conditions ?? []);
   const inputsFor = (container: Container, isBehind = false, isAhead = false): ContainerStatusInputs => {
     const { name } = container;
     const before = allBefore.find((status) => status.name === name);
@@ -172,7 +194,7 @@ function computeStatuses(
       isCurrent: inputs.isCurrent ?? (() => true),
       findLimits: inputs.findLimits ?? (({ resources }) => resources),
       canMountRecursivelyReadOnly: inputs.canMountRecursivelyReadOnly === true,
-      ...{ waitingReason, isBehind, isAhead },
+      ...{ waitingReason, isBehind, isAhead, isRestartingAll: isRestarting },
       previous: before,
       runtimeName: node.runtimeName,
       quotesSecrets: quotesSecrets(container),

@@ -6,6 +6,7 @@ export interface SyncFailure {
     | 'StartContainer'
     | 'InitContainer'
     | 'KillContainer'
+    | 'RemoveContainer'
     | 'ResizePodInPlace'
     | 'CreatePodSandbox'
     | 'ConfigPodSandbox'

@@ -1,6 +1,15 @@
+import { type Container } from '#kube/container/container.js';
+import {
+  type ContainerKind,
+  initKindOf,
+  mayRestartFailed,
+  restartRuleOf,
+} from '#kube/container/restart-rule.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
-import { type PodStatus } from '#watch';
+import { type ContainerStatus, type PodStatus } from '#watch';
 import { type Clock } from '#base/time/clock.js';
+import { type ContainerToReset, findContainersToReset } from '../../status/all-containers-restart.js';
+import { PodContainers } from '../../status/pod-containers.js';
 
 import { computePodActions } from '../actions/compute-actions.js';
 import { ContainerAges } from '../actions/container-ages.js';
@@ -61,6 +70,29 @@ export class PodPlanner {
     if (newest === undefined) return false;
     const isReplaced = (id: string): boolean => this.#isReplaced(pod, id);
     return new ContainerDefinitions(pod, { isReplaced }).isOutdated(newest);
+  }
+
+  /** What has to be stopped and removed as all containers are restarted, in this order. */
+  findContainersToReset(pod: NodePod, observed: PodStatus): readonly ContainerToReset[] {
+    const { findBaseline, probes } = this.#options;
+    const isReplaced = (id: string): boolean => this.#isReplaced(pod, id);
+    const definitions = new ContainerDefinitions(pod, { findBaseline, isReplaced });
+    const { initContainers = [] } = pod.spec;
+    const kindOf = (container: Container): ContainerKind =>
+      initContainers.includes(container) ? initKindOf(container) : 'regular';
+    const failsProbe = ({ livenessProbe, startupProbe }: Container, { id }: ContainerStatus): boolean =>
+      (startupProbe !== undefined && probes.hasFailedStartup(id)) ||
+      (livenessProbe !== undefined && probes.hasFailedLiveness(id));
+    return findContainersToReset({
+      spec: pod.spec,
+      containers: new PodContainers(observed, observed.sandboxes[0]?.id),
+      isOwnEnd: (container, status) =>
+        definitions.isCurrent(status, container) &&
+        !(
+          failsProbe(container, status) &&
+          mayRestartFailed(restartRuleOf(kindOf(container), container, pod.spec))
+        ),
+    });
   }
 
   forget(podUid: string): void {

@@ -8,7 +8,8 @@
  *
  * ```
  * status ─► network? ─► folders, volumes ─► actions ─► kill ─► sandbox ─► init containers ─► containers ─► status
- *              └► edited in what it is made of: kill all, clear up ─► status ┘
+ *              ├► edited in what it is made of: kill all, clear up ─► status ┤
+ *              └► all containers restart: remove them ───────────────► status ┘
  * ```
  *
  * @module
@@ -51,6 +52,7 @@ import { readLastRestartCount } from './pod-file-setup.js';
 import { PodFolders } from './pod-folders.js';
 import { type ContainerResizes } from '../containers/container-resizes.js';
 import { PodRecreation } from './recreate-pod.js';
+import { resetPod } from './reset-pod.js';
 import { findReplaced, type ReplacedParts } from '../actions/replaced-parts.js';
 import { RemovedEphemeralContainers } from '../actions/removed-ephemeral-containers.js';
 import { ContainerResizer } from '../containers/resize-containers.js';
@@ -91,7 +93,10 @@ export interface SyncPodOptions extends Publisher {
   readonly statuses: PodStatuses;
   /** Why containers wait; read when statuses are computed. */
   readonly startFailures: Pick<StartFailures, 'record' | 'clear' | 'find' | 'forget'>;
-  readonly planner: Pick<PodPlanner, 'plan' | 'observeSame' | 'isOutdated' | 'forget'>;
+  readonly planner: Pick<
+    PodPlanner,
+    'plan' | 'observeSame' | 'isOutdated' | 'findContainersToReset' | 'forget'
+  >;
   readonly baselines: ContainerBaselines;
   /**
    * The same as the planner's and the statuses'. Without it, a reverted edit may count as the end of a pod.
@@ -203,8 +208,9 @@ export class SyncPod implements PodSyncer {
       if (isTerminal) return { isTerminal: true };
       this.#checkNetwork(pod);
       const cleared = await this.#recreation.clear(pod, observed, signal);
-      const seen = cleared ?? observed;
-      const known = cleared === undefined ? updated : await statuses.update(pod, cleared, 'syncing');
+      const reset = await this.#reset(pod, cleared ?? observed, signal);
+      const seen = reset ?? cleared ?? observed;
+      const known = seen === observed ? updated : await statuses.update(pod, seen, 'syncing');
       // They may have been removed with what was cleared.
       const areFoldersFresh = cleared !== undefined || !this.#folders.areSeen(pod);
       if (areFoldersFresh) await this.#makeFolders(pod);
@@ -276,6 +282,14 @@ export class SyncPod implements PodSyncer {
     const seen = await this.#look(metadata.uid, signal);
     failIfAlive(seen);
     return seen;
+  }
+
+  /** See {@link resetPod}. */
+  async #reset(pod: NodePod, observed: PodStatus, signal: AbortSignal): Promise<PodStatus | undefined> {
+    const { planner, changes, startFailures } = this.#options;
+    const look = (uid: string, whole: AbortSignal): Promise<PodStatus> => this.#look(uid, whole);
+    const own = { killer: this.#killer, logger: this.#logger, formatId: this.#formatId };
+    return await resetPod(pod, observed, { planner, changes, startFailures, look, ...own }, signal);
   }
 
   #checkNetwork(pod: NodePod): void {

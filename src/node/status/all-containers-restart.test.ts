@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { type ContainerRestartRule } from '#kube/container/container.js';
+import {
+  aBareContainer,
+  aSidecar,
+  type PodActionsBlueprint,
+  somePodActionInputs,
+} from '#support/builders/pod-action-inputs.js';
+import {
+  computeRestartAllCondition,
+  findContainersToReset,
+  isRestartingAll,
+  type RestartAllInputs,
+} from './all-containers-restart.js';
+import { PodContainers } from './pod-containers.js';
+
+const RULE: ContainerRestartRule = {
+  action: 'RestartAllContainers',
+  exitCodes: { operator: 'In', values: [42] },
+};
+const SPEC = {
+  initContainers: [aBareContainer('first'), aSidecar('side', { restartPolicyRules: [RULE] })],
+  containers: [
+    aBareContainer('main', { restartPolicy: 'Never', restartPolicyRules: [RULE] }),
+    aBareContainer('helper'),
+  ],
+} as const;
+const ASKS = { state: 'exited', exitCode: 42 } as const;
+const DONE = { state: 'exited', exitCode: 0 } as const;
+
+function inputsOf(
+  containers: NonNullable<PodActionsBlueprint['containers']>,
+  isOwnEnd: RestartAllInputs['isOwnEnd'] = () => true,
+): RestartAllInputs {
+  const { pod, observed } = somePodActionInputs({ spec: SPEC, containers });
+  return { spec: pod.spec, containers: new PodContainers(observed, observed.sandboxes[0]?.id), isOwnEnd };
+}
+
+const toReset = (...given: Parameters<typeof inputsOf>): string[] =>
+  findContainersToReset(inputsOf(...given)).map(({ status }) => status.id);
+
+describe('the containers that a restart of all removes', () => {
+  it('are all that there are, the one that asked for it last', () => {
+    const others = { first: DONE, side: {}, helper: [DONE, {}] };
+    expect(toReset({ ...others, main: ASKS })).toEqual([
+      ...['helper-1', 'helper-0', 'first-0', 'side-0', 'main-0'],
+    ]);
+    expect(toReset({ ...others, main: [DONE, ASKS] })).toEqual([
+      ...['main-0', 'helper-1', 'helper-0', 'first-0', 'side-0', 'main-1'],
+    ]);
+    expect(toReset({ ...others, main: ASKS, side: ASKS })).toEqual([
+      ...['helper-1', 'helper-0', 'first-0', 'main-0', 'side-0'],
+    ]);
+  });
+
+  it('go on to be removed by an agent that finds only the one that asked for it', () => {
+    expect(toReset({ main: ASKS })).toEqual(['main-0']);
+  });
+
+  it.each<[string, Parameters<typeof inputsOf>]>([
+    ['no container has ended so', [{ main: {}, helper: ASKS, side: {} }]],
+    ['it runs again', [{ main: [ASKS, {}] }]],
+    ['it has ended otherwise since', [{ main: [ASKS, DONE] }]],
+    ['its state is unknown', [{ main: { state: 'unknown', exitCode: 42 } }]],
+    ['it never ran', [{ main: { state: 'created', exitCode: 42 } }]],
+    ['it was ended for an edit or by a probe', [{ main: ASKS }, () => false]],
+    ['nothing is there', [{}]],
+  ])('are none while %s', (_, given) => {
+    expect(toReset(...given)).toEqual([]);
+  });
+});
+
+describe('the condition AllContainersRestarting', () => {
+  const was = (status: 'True' | 'False') =>
+    [{ type: 'AllContainersRestarting', status, lastProbeTime: null, lastTransitionTime: '' }] as const;
+  const read = (inputs: RestartAllInputs, before?: 'True' | 'False') =>
+    computeRestartAllCondition(inputs, before === undefined ? [] : was(before));
+
+  it('is there for pods that have such a rule, and true until everything is removed', () => {
+    const plain = somePodActionInputs({ containers: { main: ASKS } });
+    const containers = new PodContainers(plain.observed, undefined);
+    expect(read({ spec: plain.pod.spec, containers, isOwnEnd: () => true })).toBeUndefined();
+    expect(read(inputsOf({}))).toBe('none');
+    expect(read(inputsOf({ main: {}, helper: {} }))).toBe('none');
+    expect(read(inputsOf({ main: ASKS, helper: {} }))).toBe('started');
+    expect(read(inputsOf({ helper: {} }), 'True')).toBe('started');
+    expect(read(inputsOf({}), 'True')).toBe('none');
+    expect(read(inputsOf({ first: {} }), 'False')).toBe('none');
+  });
+
+  it('tells for one status more that what is missing was removed', () => {
+    expect(isRestartingAll(inputsOf({}), was('True'))).toBe(true);
+    expect(isRestartingAll(inputsOf({}), was('False'))).toBe(false);
+    expect(isRestartingAll(inputsOf({ main: ASKS }), [])).toBe(true);
+  });
+});

@@ -1,0 +1,106 @@
+/**
+ * The restart of all containers of a pod in its sandbox, which the end of one asks for by its rules
+ * (`RestartAllContainers`). Pure.
+ *
+ * ```
+ * one ends ─► AllContainersRestarting=True ─► those alive are stopped, all are removed, that one last ─► False
+ *                                                                    └► init containers run from the first on
+ * ```
+ *
+ * The runtime shows how far it is: as long as the container that asked for it is there, the rest has to go. So an agent
+ * that is killed on the way goes on, and none of it happens twice.
+ *
+ * Source: https://github.com/kubernetes/enhancements/tree/master/keps/sig-node/5532-restart-all-containers-on-container-exits
+ *
+ * @module
+ */
+import { type Container } from '#kube/container/container.js';
+import { asksToRestartAll, mayRestartAll } from '#kube/container/restart-rule.js';
+import { type PodSpec } from '#kube/pod/pod.js';
+import {
+  type V1ContainerTerminated,
+  type V1ContainerWaiting,
+  type V1PodCondition,
+} from '#kube/pod/v1-pod-status.js';
+import { type ContainerStatus } from '#watch';
+import { mayBeAlive, type PodContainers } from './pod-containers.js';
+
+const REASON = 'RestartingAllContainers';
+const MESSAGE = 'The container is removed because RestartAllContainers in place';
+
+/** The state of a container that was removed, and what its last one then is, as a kubelet shows them. */
+export const REMOVED_FOR_RESTART: {
+  readonly waiting: V1ContainerWaiting;
+  readonly terminated: V1ContainerTerminated;
+} = {
+  waiting: { reason: REASON, message: MESSAGE },
+  terminated: { exitCode: 137, reason: REASON, message: MESSAGE, startedAt: null, finishedAt: null },
+};
+
+/** A container to stop, if it is alive, and to remove. */
+export interface ContainerToReset {
+  readonly container: Container;
+  readonly status: ContainerStatus;
+}
+
+/** What decides whether an end counts. */
+export interface RestartAllInputs {
+  readonly spec: PodSpec;
+  readonly containers: PodContainers;
+  /** The end is the container's own: it has the present definition, and no probe ended it. */
+  readonly isOwnEnd: (container: Container, status: ContainerStatus) => boolean;
+}
+
+/** Whether a container has ended in a way that restarts all. */
+export function isRestartAllDue(inputs: RestartAllInputs): boolean {
+  return membersOf(inputs.spec).some((container) => findSource(container, inputs) !== undefined);
+}
+
+/**
+ * Every container to remove, in this order: regular ones, init containers and sidecars, and last those whose end asked for
+ * the restart.
+ */
+export function findContainersToReset(inputs: RestartAllInputs): readonly ContainerToReset[] {
+  if (!isRestartAllDue(inputs)) return [];
+  const members = membersOf(inputs.spec).flatMap((container) => {
+    const source = findSource(container, inputs);
+    return ownedOf(container, inputs).map((status) => ({ container, status, isSource: status === source }));
+  });
+  return [...members.filter(({ isSource }) => !isSource), ...members.filter(({ isSource }) => isSource)];
+}
+
+/** The verdict of the condition AllContainersRestarting while the pod runs; undefined for a pod without such a rule. */
+export function computeRestartAllCondition(
+  inputs: RestartAllInputs,
+  previous: readonly V1PodCondition[],
+): 'started' | 'none' | undefined {
+  if (!mayRestartAll(inputs.spec)) return undefined;
+  const isGone = membersOf(inputs.spec).every((container) => ownedOf(container, inputs).length === 0);
+  return isRestartingAll(inputs, previous) && !isGone ? 'started' : 'none';
+}
+
+/** Whether containers that are missing were removed for the restart: it is due, or was when the last status was computed. */
+export function isRestartingAll(inputs: RestartAllInputs, previous: readonly V1PodCondition[]): boolean {
+  if (!mayRestartAll(inputs.spec)) return false;
+  const before = previous.find(({ type }) => type === 'AllContainersRestarting');
+  return before?.status === 'True' || isRestartAllDue(inputs);
+}
+
+/** Regular containers first. */
+function membersOf({ containers, initContainers = [] }: PodSpec): readonly Container[] {
+  return [...containers, ...initContainers];
+}
+
+/** The newest container of a name, if its end asks for the restart. */
+function findSource(container: Container, inputs: RestartAllInputs): ContainerStatus | undefined {
+  const all = ownedOf(container, inputs);
+  const [newest] = all;
+  if (newest?.state !== 'exited' || all.some(mayBeAlive)) return undefined;
+  const asks = asksToRestartAll(container, newest.exitCode) && inputs.isOwnEnd(container, newest);
+  return asks ? newest : undefined;
+}
+
+/** The containers of a name that belong to the pod, newest first. */
+function ownedOf({ name }: Container, { containers }: RestartAllInputs): readonly ContainerStatus[] {
+  return containers.of(name).all.filter((status) => containers.isOwned(status));
+}
