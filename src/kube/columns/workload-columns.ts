@@ -199,9 +199,13 @@ function isTrue({ status = {} }: WorkloadObject, type: string): boolean {
 }
 
 function jobStatus(job: WorkloadObject): string {
-  const found = ['Complete', 'Failed', 'Suspended'].find((type) => isTrue(job, type));
-  if (found !== undefined) return found;
-  return job.metadata?.deletionTimestamp === undefined ? 'Running' : 'Terminating';
+  const find = (...types: string[]): string | undefined => types.find((type) => isTrue(job, type));
+  const isLeaving = job.metadata?.deletionTimestamp !== undefined;
+  return (
+    find('Complete', 'Failed') ??
+    (isLeaving ? 'Terminating' : find('Suspended', 'FailureTarget', 'SuccessCriteriaMet')) ??
+    'Running'
+  );
 }
 
 function completions({ spec = {}, status = {} }: WorkloadObject): string {

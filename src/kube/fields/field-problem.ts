@@ -25,6 +25,8 @@ export interface FieldProblem {
   readonly path: FieldPath;
   /** What is wrong and what would be right, with the value and without the path. */
   readonly message: string;
+  /** Another field whose value makes it a problem. */
+  readonly dependsOn?: FieldPath;
 }
 
 /** `spec.containers[0].image: Required value`. */

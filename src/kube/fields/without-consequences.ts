@@ -20,7 +20,9 @@ export function withoutConsequences(
     (holders.has(formatFieldPath(path)) || mistyped.some((place) => isAtOrInside(place, withoutKey(path))));
   const isHolderOf = ({ kind, path }: FieldProblem): boolean =>
     kind === 'invalid' && mistyped.some((place) => isAtOrInside(place, path));
-  return problems.filter((problem) => !isLackOf(problem) && !isHolderOf(problem));
+  const isOfUnknown = ({ dependsOn }: FieldProblem): boolean =>
+    dependsOn !== undefined && mistyped.some((place) => isAtOrInside(place, dependsOn));
+  return problems.filter((problem) => ![isLackOf, isHolderOf, isOfUnknown].some((isNone) => isNone(problem)));
 }
 
 function isAtOrInside(inner: FieldPath, outer: FieldPath): boolean {

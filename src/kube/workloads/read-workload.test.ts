@@ -19,6 +19,7 @@ const SELECTOR = { matchLabels: LABELS };
 const CLAIM = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
 
 /** A valid spec of each kind. */
+const INDEXED = { completionMode: 'Indexed', completions: 3 };
 const SPECS: Readonly<Record<Kind, Json | undefined>> = {
   Deployment: { selector: SELECTOR, template: template() },
   ReplicaSet: { selector: SELECTOR, template: template() },
@@ -158,8 +159,57 @@ describe('an object that stands for pods, or for what they use', () => {
     ],
     [
       'Job',
-      { successPolicy: {} },
-      'spec.successPolicy: not supported; let all indexes succeed; for that, join a cluster with --kubeconfig',
+      { successPolicy: { rules: [{ succeededCount: 1 }] } },
+      'spec.successPolicy: Invalid value: {}: requires indexed completion mode',
+    ],
+    ['Job', { ...INDEXED, successPolicy: { rules: [] } }, 'spec.successPolicy.rules: Required value'],
+    [
+      'Job',
+      { ...INDEXED, successPolicy: { rules: [{}] } },
+      'spec.successPolicy.rules[0]: Required value: at least one of succeededCount or succeededIndexes must be specified',
+    ],
+    [
+      'Job',
+      { ...INDEXED, successPolicy: { rules: [{ succeededIndexes: '0-3' }] } },
+      'spec.successPolicy.rules[0].succeededIndexes: Invalid value: "0-3": error parsing succeededIndexes: too large index: "3"',
+    ],
+    [
+      'Job',
+      { ...INDEXED, successPolicy: { rules: [{ succeededIndexes: '0,2', succeededCount: 3 }] } },
+      'spec.successPolicy.rules[0].succeededCount: Invalid value: 3: must be less than or equal to 2 (the number of indexes in the specified succeededIndexes field)',
+    ],
+    [
+      'Job',
+      { ...INDEXED, successPolicy: { rules: [{ succeededCount: 4 }] } },
+      'spec.successPolicy.rules[0].succeededCount: Invalid value: 4: must be less than or equal to 3 (the number of specified completions)',
+    ],
+    [
+      'Job',
+      { backoffLimitPerIndex: 1 },
+      'spec.backoffLimitPerIndex: Invalid value: 1: requires indexed completion mode',
+    ],
+    [
+      'Job',
+      { ...INDEXED, maxFailedIndexes: 1 },
+      'spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified',
+    ],
+    [
+      'Job',
+      { ...INDEXED, backoffLimitPerIndex: 0, maxFailedIndexes: 4 },
+      'spec.maxFailedIndexes: Invalid value: 4: must be less than or equal to completions',
+    ],
+    [
+      'Job',
+      { completionMode: 'Indexed', completions: 100_001, backoffLimitPerIndex: 0 },
+      'spec.maxFailedIndexes: Required value: must be specified when completions is above 100000',
+    ],
+    [
+      'Job',
+      {
+        ...INDEXED,
+        podFailurePolicy: { rules: [{ action: 'FailIndex', onExitCodes: { operator: 'In', values: [1] } }] },
+      },
+      'spec.podFailurePolicy.rules[0].action: Invalid value: "FailIndex": requires the backoffLimitPerIndex to be set',
     ],
     [
       'Job',
@@ -294,6 +344,16 @@ describe('an edit of such an object', () => {
     ['StatefulSet', { podManagementPolicy: 'Parallel' }, ['spec']],
     ['StatefulSet', { podManagementPolicy: 'OrderedReady' }, []],
     ['Job', { parallelism: 4, suspend: true }, []],
+    [
+      'Job',
+      { ...INDEXED, backoffLimitPerIndex: 1, maxFailedIndexes: 1 },
+      ['spec.completionMode', 'spec.completions', 'spec.backoffLimitPerIndex'],
+    ],
+    [
+      'Job',
+      { ...INDEXED, successPolicy: { rules: [{ succeededCount: 1 }] } },
+      ['spec.completionMode', 'spec.completions', 'spec.successPolicy'],
+    ],
     ['Job', { template: template({ restartPolicy: 'OnFailure' }) }, ['spec.template']],
     ['PersistentVolumeClaim', { resources: { requests: { storage: '2Gi' } } }, []],
     [
@@ -337,6 +397,13 @@ describe('a value of another type', () => {
       {
         ...SPECS.Job,
         podFailurePolicy: { rules: [{ action: 'Ignore', onExitCodes: { operator: 'In', values: [1] } }] },
+      },
+    ],
+    [
+      'Job',
+      {
+        ...{ ...SPECS.Job, ...INDEXED, backoffLimitPerIndex: 1, maxFailedIndexes: 2 },
+        successPolicy: { rules: [{ succeededIndexes: '0-1', succeededCount: 1 }] },
       },
     ],
   ];

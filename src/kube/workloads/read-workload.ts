@@ -14,6 +14,7 @@ import { checkLabel } from '../validation/name-rules.js';
 import { validateNewPod } from '../validation/validate-new-pod.js';
 import { validateSelector, validateTemplateEnds, validateWorkload } from './validate-workload.js';
 import {
+  type JobSpec,
   type LabelSelector,
   type PodTemplate,
   type Workload,
@@ -91,8 +92,22 @@ export function readWorkload(
 
 /** Fills in Kubernetes' defaults, those of the pod template aside. Pure and idempotent. */
 export function applyWorkloadDefaults<Each extends Workload>(workload: Each): Each {
-  return withTableDefaults(workload, { kind: 'object', name: workload.kind }, WORKLOAD_TABLES) as Each;
+  const filled = withBackoffLimit(workload);
+  return withTableDefaults(filled, { kind: 'object', name: workload.kind }, WORKLOAD_TABLES) as Each;
 }
+
+/** Where failures count for each index, those of all together have no limit by default. */
+function withBackoffLimit(workload: Workload): Workload {
+  const filled = (spec: JobSpec): JobSpec =>
+    spec.backoffLimitPerIndex === undefined ? spec : { backoffLimit: LARGEST_INT32, ...spec };
+  if (workload.kind === 'Job') return { ...workload, spec: filled(workload.spec) };
+  if (workload.kind !== 'CronJob') return workload;
+  const { spec } = workload;
+  const jobTemplate = { ...spec.jobTemplate, spec: filled(spec.jobTemplate.spec) };
+  return { ...workload, spec: { ...spec, jobTemplate } };
+}
+
+const LARGEST_INT32 = 2 ** 31 - 1;
 
 interface TemplateReading {
   /** Null if there are problems. */

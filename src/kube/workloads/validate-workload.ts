@@ -22,6 +22,7 @@ import { inRange, ProblemList } from '../validation/problem-list.js';
 import { validateMetadata } from '../validation/validate-metadata.js';
 import { isTimeZone, parseCronSchedule } from './cron-schedule.js';
 import { matchesPodSelector } from './pod-selector.js';
+import { validateJob } from './validate-job.js';
 import { validateService } from './validate-service.js';
 import {
   type ClaimSpec,
@@ -29,7 +30,6 @@ import {
   type DaemonSet,
   type Deployment,
   type IntOrPercent,
-  type JobSpec,
   type LabelSelector,
   type StatefulSet,
   type Workload,
@@ -37,10 +37,6 @@ import {
 
 /** A CronJob's name has room behind it for the time of each Job. */
 const MAX_CRON_NAME = 52;
-/** Kubernetes' limit for Jobs whose pods have an index. */
-const MAX_INDEXED_PARALLELISM = 100_000;
-const MAX_EXIT_CODES = 255;
-const MAX_FAILURE_RULES = 20;
 const ACCESS_MODES = ['ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod'];
 
 /** All problems of an object, or of the readable parts of one. */
@@ -241,58 +237,6 @@ function validateShares(
 
 function isZero(share: IntOrPercent): boolean {
   return share === 0 || (typeof share === 'string' && /^0+%$/.test(share));
-}
-
-function validateJob(spec: Draft<JobSpec>, path: FieldPath, list: ProblemList): void {
-  const numbers = [
-    ...(['parallelism', 'completions', 'backoffLimit', 'activeDeadlineSeconds'] as const),
-    'ttlSecondsAfterFinished',
-  ] as const;
-  for (const name of numbers) list.check([...path, name], spec[name], inRange(0));
-  const { completionMode, completions, parallelism = 1, podFailurePolicy } = spec;
-  if (completionMode === 'Indexed') {
-    if (completions === undefined) {
-      list.add(required([...path, 'completions'], 'when completion mode is Indexed'));
-    }
-    if (parallelism > MAX_INDEXED_PARALLELISM) {
-      const rule = `must be less than or equal to ${MAX_INDEXED_PARALLELISM} when completion mode is Indexed`;
-      list.add(invalid([...path, 'parallelism'], parallelism, rule));
-    }
-  }
-  if (podFailurePolicy !== undefined && spec.podReplacementPolicy === 'TerminatingOrFailed') {
-    list.add(unsupportedValue([...path, 'podReplacementPolicy'], spec.podReplacementPolicy, ['Failed']));
-  }
-  validateFailureRules(podFailurePolicy?.rules, [...path, 'podFailurePolicy', 'rules'], list);
-}
-
-function validateFailureRules(
-  rules: Draft<NonNullable<JobSpec['podFailurePolicy']>['rules']> | undefined,
-  path: FieldPath,
-  list: ProblemList,
-): void {
-  if ((rules ?? []).length > MAX_FAILURE_RULES) {
-    list.add(invalid(path, `${rules!.length} rules`, `must have at most ${MAX_FAILURE_RULES} items`));
-  }
-  for (const [index, { onExitCodes, onPodConditions }] of entriesOf(rules)) {
-    const at = [...path, index];
-    const hasConditions = (onPodConditions ?? []).length > 0;
-    if (onExitCodes !== undefined && hasConditions) {
-      const rule = 'specifying both OnExitCodes and OnPodConditions is not supported';
-      list.add(invalid(at, { onExitCodes, onPodConditions }, rule));
-    }
-    if (onExitCodes === undefined && !hasConditions) {
-      list.add(invalid(at, {}, 'specifying one of OnExitCodes and OnPodConditions is required'));
-    }
-    const codes = (onExitCodes?.values ?? []).filter((code) => code !== undefined);
-    const values = [...at, 'onExitCodes', 'values'];
-    if (codes.length > MAX_EXIT_CODES) {
-      list.add(invalid(values, `${codes.length} values`, `must have at most ${MAX_EXIT_CODES} items`));
-    }
-    if (onExitCodes?.operator === 'In' && codes.includes(0)) {
-      list.add(invalid([...values, codes.indexOf(0)], 0, 'must not be 0 for the In operator'));
-    }
-    if (new Set(codes).size < codes.length) list.add(duplicate(values, codes));
-  }
 }
 
 function validateCronJob(spec: Draft<CronJob['spec']>, list: ProblemList): void {

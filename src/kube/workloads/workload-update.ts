@@ -14,7 +14,14 @@ const FIXED: Partial<Record<Workload['kind'], readonly string[]>> = {
   Deployment: ['selector'],
   ReplicaSet: ['selector'],
   DaemonSet: ['selector'],
-  Job: ['completions', 'completionMode', 'podFailurePolicy', 'template'],
+  Job: [
+    'completions',
+    'completionMode',
+    'podFailurePolicy',
+    'template',
+    'backoffLimitPerIndex',
+    'successPolicy',
+  ],
 };
 
 /** Finds changes of an existing object that Kubernetes rejects. Pure; both have the same kind and name. */

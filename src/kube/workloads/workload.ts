@@ -125,7 +125,7 @@ export type DaemonSet = Base<
 
 /** What is to be done about a pod that failed in a certain way. */
 export interface PodFailureRule {
-  readonly action: 'FailJob' | 'Ignore' | 'Count';
+  readonly action: 'FailJob' | 'FailIndex' | 'Ignore' | 'Count';
   readonly onExitCodes?: {
     readonly containerName?: string;
     readonly operator: 'In' | 'NotIn';
@@ -134,11 +134,21 @@ export interface PodFailureRule {
   readonly onPodConditions?: readonly { readonly type: string; readonly status?: string }[];
 }
 
+/** Indexes whose success is enough: these, or so many of them, or so many of any. */
+export interface SuccessRule {
+  /** `0-2,5` */
+  readonly succeededIndexes?: string;
+  readonly succeededCount?: number;
+}
+
 export interface JobSpec {
   readonly parallelism?: number;
   readonly completions?: number;
   readonly completionMode?: 'NonIndexed' | 'Indexed';
   readonly backoffLimit?: number;
+  readonly backoffLimitPerIndex?: number;
+  readonly maxFailedIndexes?: number;
+  readonly successPolicy?: { readonly rules: readonly SuccessRule[] };
   readonly activeDeadlineSeconds?: number;
   readonly ttlSecondsAfterFinished?: number;
   readonly suspend?: boolean;

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WorkloadNode } from '#support/harness/workload-node.js';
 import { countPods, isFinished } from './job.js';
+import { toV1Workloads } from './v1-workload.js';
 
 let node: WorkloadNode;
 beforeEach(async () => void (node = await WorkloadNode.open()));
@@ -168,6 +169,143 @@ describe('a Job', () => {
     expect(running()).toHaveLength(1);
   });
 
+  describe('with a limit for each index', () => {
+    const indexed = (spec: object) => jobOf({ completionMode: 'Indexed', ...spec });
+    const indexOf = ({ pod }: ReturnType<WorkloadNode['state']>) =>
+      Number(pod.metadata.labels!['batch.kubernetes.io/job-completion-index']);
+    const live = () => running().map(indexOf).sort();
+    const endIndex = (index: number, how: 'Succeeded' | 'Failed', exitCode?: number) =>
+      node.end(running().find((state) => indexOf(state) === index)!.pod.metadata.name, how, exitCode);
+    const status = () => {
+      const progressOf = () => ({
+        ...{ end: undefined, isRunning: false, readySinceMs: undefined, restarts: 0 },
+        ...{ isStopped: false, isGone: false, exitCodes: {}, conditions: {} },
+      });
+      const [job] = toV1Workloads(node.trees[0]!, { nowMs: node.clock.now(), progressOf });
+      return job!.status as {
+        readonly failedIndexes?: string;
+        readonly completedIndexes?: string;
+        readonly conditions: readonly { readonly type: string; readonly reason: string }[];
+      };
+    };
+
+    it('gives up an index after so many failures of it, and goes on with the others', async () => {
+      await node.apply(indexed({ completions: 3, parallelism: 3, backoffLimitPerIndex: 1 }));
+      await endIndex(1, 'Failed');
+      expect(live()).toEqual([0, 2]);
+      await node.pass(9);
+      expect(live()).toEqual([0, 2]);
+      await node.pass(1);
+      expect(live()).toEqual([0, 1, 2]);
+      const second = running().find((state) => indexOf(state) === 1)!;
+      expect(second.pod.metadata.annotations).toMatchObject({
+        'batch.kubernetes.io/job-index-failure-count': '1',
+      });
+      await endIndex(1, 'Failed');
+      await node.pass(10_000);
+      expect(live()).toEqual([0, 2]);
+      expect(status()).toMatchObject({ failedIndexes: '1', completedIndexes: '', conditions: [] });
+      await endIndex(0, 'Succeeded');
+      await endIndex(2, 'Succeeded');
+      expect(conditions()).toEqual(['Failed FailedIndexes']);
+      expect(status()).toMatchObject({
+        ...{ failedIndexes: '1', completedIndexes: '0,2' },
+        conditions: [
+          { type: 'FailureTarget', reason: 'FailedIndexes' },
+          { type: 'Failed', reason: 'FailedIndexes', message: 'Job has failed indexes' },
+        ],
+      });
+    });
+
+    it('has no other limit by default, and fails with too many failed indexes', async () => {
+      const spec = { completions: 20, parallelism: 20, backoffLimitPerIndex: 0 };
+      await node.apply(indexed({ ...spec, maxFailedIndexes: 8 }));
+      for (let index = 0; index < 8; index++) await endIndex(index, 'Failed');
+      expect(conditions()).toEqual([]);
+      await endIndex(9, 'Failed');
+      await node.gone();
+      expect(conditions()).toEqual(['Failed MaxFailedIndexesExceeded']);
+      expect(status().failedIndexes).toBe('0-7,9');
+      expect(reasons().at(-1)).toBe('MaxFailedIndexesExceeded');
+      // What still ran has failed with it, as pods and not as indexes.
+      expect(countPods(root())).toMatchObject({ failed: 20, failedIndexes: { length: 9 } });
+    });
+
+    it('lets an index in its back-off hold its place, as Kubernetes does', async () => {
+      await node.apply(indexed({ completions: 3, parallelism: 1, backoffLimitPerIndex: 3 }));
+      await endIndex(0, 'Failed');
+      expect(live()).toEqual([]);
+      await node.pass(10);
+      expect(live()).toEqual([0]);
+      await endIndex(0, 'Failed');
+      await node.pass(19);
+      expect(live()).toEqual([]);
+      await node.pass(1);
+      await endIndex(0, 'Succeeded');
+      expect(live()).toEqual([1]);
+    });
+
+    it('fails an index at once, or counts nothing, by rules for failures', async () => {
+      const on = (code: number) => ({ onExitCodes: { operator: 'In', values: [code] } });
+      const rules = [
+        { action: 'FailIndex', ...on(42) },
+        { action: 'Ignore', ...on(7) },
+      ];
+      const spec = { completions: 2, parallelism: 2, backoffLimitPerIndex: 1 };
+      await node.apply(indexed({ ...spec, podFailurePolicy: { rules } }));
+      await endIndex(0, 'Failed', 42);
+      await node.pass(1_000);
+      expect(live()).toEqual([1]);
+      expect(status().failedIndexes).toBe('0');
+      for (let times = 0; times < 3; times++) {
+        await endIndex(1, 'Failed', 7);
+        await node.pass(1_000);
+      }
+      expect(live()).toEqual([1]);
+      expect(running()[0]!.pod.metadata.annotations).toMatchObject({
+        'batch.kubernetes.io/job-index-failure-count': '0',
+        'batch.kubernetes.io/job-index-ignored-failure-count': '3',
+      });
+      await endIndex(1, 'Failed', 1);
+      await node.pass(1_000);
+      await endIndex(1, 'Failed', 1);
+      expect(conditions()).toEqual(['Failed FailedIndexes']);
+      expect(countPods(root())).toMatchObject({ failed: 3, failedIndexes: [0, 1] });
+    });
+
+    it('is done by a rule for success, whatever still runs', async () => {
+      const rules = [{ succeededIndexes: '0,3' }, { succeededIndexes: '1-3', succeededCount: 2 }];
+      await node.apply(indexed({ completions: 4, parallelism: 4, successPolicy: { rules } }));
+      await endIndex(0, 'Succeeded');
+      await endIndex(2, 'Succeeded');
+      expect(conditions()).toEqual([]);
+      await endIndex(1, 'Succeeded');
+      expect(status().conditions).toMatchObject([
+        { type: 'SuccessCriteriaMet', reason: 'SuccessPolicy', message: 'Matched rules at index 1' },
+      ]);
+      expect([live(), isFinished(root())]).toEqual([[], false]);
+      await node.gone();
+      expect(conditions()).toEqual(['Complete SuccessPolicy']);
+      expect(status()).toMatchObject({
+        ...{ completedIndexes: '0-2', succeeded: 3, failed: 0 },
+        conditions: [{ type: 'SuccessCriteriaMet' }, { type: 'Complete', reason: 'SuccessPolicy' }],
+      });
+    });
+
+    it.each([
+      [[{ succeededCount: 2 }], [3, 1], true],
+      [[{ succeededCount: 2 }], [3], false],
+      [[{ succeededIndexes: '0' }, { succeededCount: 3 }], [0], true],
+      [[{ succeededIndexes: '' }], [0, 1], false],
+      [[{ succeededIndexes: '0-1' }], [0, 2], false],
+    ])('is done by %j where %j have succeeded: %s', async (rules, indexes, isDone) => {
+      await node.apply(indexed({ completions: 4, parallelism: 4, successPolicy: { rules } }));
+      for (const index of indexes) await endIndex(index, 'Succeeded');
+      await node.gone();
+      expect(isFinished(root())).toBe(isDone);
+    });
+  });
+
   it('runs nothing twice and counts nothing twice, whenever its agent is killed', async () => {
     const step = fc.oneof(
       fc.record({ kind: fc.constant('end'), at: fc.nat(7), isGood: fc.boolean() }),
@@ -181,12 +319,22 @@ describe('a Job', () => {
     };
     await fc.assert(
       fc.asyncProperty(
-        fc.record({ ...sizes, backoffLimit: fc.nat(3), isIndexed: fc.boolean() }),
+        fc.record({
+          ...{ ...sizes, backoffLimit: fc.nat(3), isIndexed: fc.boolean() },
+          ...{ perIndex: fc.option(fc.nat(1), { nil: undefined }), enough: fc.option(fc.nat(5)) },
+        }),
         fc.array(step, { maxLength: 15 }),
-        async ({ completions, parallelism, backoffLimit, isIndexed }, steps) => {
+        async ({ completions, parallelism, backoffLimit, isIndexed, perIndex, enough }, steps) => {
           await using lab = await WorkloadNode.open();
           const completionMode = isIndexed ? 'Indexed' : 'NonIndexed';
-          await lab.apply(jobOf({ completions, parallelism, backoffLimit, completionMode }));
+          const ofIndexes = {
+            ...(perIndex === undefined ? {} : { backoffLimitPerIndex: perIndex }),
+            ...(enough === null
+              ? {}
+              : { successPolicy: { rules: [{ succeededCount: Math.min(enough, completions) }] } }),
+          };
+          const spec = { completions, parallelism, backoffLimit, completionMode };
+          await lab.apply(jobOf({ ...spec, ...(isIndexed ? ofIndexes : {}) }));
           for (const each of steps) {
             const live = lab.states().filter(({ end, isStopped }) => end === undefined && !isStopped);
             const pod = 'at' in each ? live[each.at % Math.max(1, live.length)] : undefined;
@@ -202,7 +350,18 @@ describe('a Job', () => {
             const [{ root: record }] = lab.trees as [(typeof lab.trees)[0]];
             const all = [...lab.all.values()];
             const good = all.filter(({ end }) => end === 'Succeeded').length;
-            const { succeeded, failed } = countPods(record);
+            const { succeeded, failed, failedIndexes } = countPods(record);
+            // An index gets one pod more than its limit, and no more.
+            if (isIndexed && perIndex !== undefined) {
+              const ofIndex = new Map<string, number>();
+              for (const { end, isStopped, pod: made } of all) {
+                const index = made.metadata.labels!['batch.kubernetes.io/job-completion-index']!;
+                if (end === 'Failed' || isStopped) ofIndex.set(index, (ofIndex.get(index) ?? 0) + 1);
+              }
+              const over = [...ofIndex].filter(([, count]) => count > perIndex);
+              expect(failedIndexes).toEqual(expect.arrayContaining(over.map(([index]) => Number(index))));
+              expect(Math.max(0, ...ofIndex.values())).toBeLessThanOrEqual(perIndex + 1);
+            }
             expect(succeeded).toBeLessThanOrEqual(completions);
             if (!isIndexed) expect(succeeded).toBe(good);
             const running = lab.states().filter(({ end, isStopped }) => end === undefined && !isStopped);

@@ -16,6 +16,7 @@
  */
 import { applyWorkloadDefaults } from '#kube/workloads/read-workload.js';
 import { type Job, type JobSpec, type PodFailureRule } from '#kube/workloads/workload.js';
+import { failedIndexesOf, failuresByIndex, matchSuccessPolicy } from './job-indexes.js';
 import { type ActivePod, addPod, deletePod, type Reconciling, settlePods } from './reconciling.js';
 import { type PodEntry, type WorkloadCondition, type WorkloadRecord } from './workload-record.js';
 
@@ -28,15 +29,21 @@ export interface JobCounts {
   readonly failed: number;
   /** Indexes of an indexed Job that are done, in order. */
   readonly indexes: readonly number[];
+  /** Those that have failed, in order; undefined where failures count for the whole Job. */
+  readonly failedIndexes: readonly number[] | undefined;
 }
 
 /** Pure. */
 export function countPods(record: WorkloadRecord): JobCounts {
-  const isIndexed = (record.object as Job).spec.completionMode === 'Indexed';
+  const { spec } = record.object as Job;
+  const isIndexed = spec.completionMode === 'Indexed';
   const done = record.pods.filter(({ end }) => end === 'Succeeded');
   const indexes = [...new Set(done.map(({ index }) => index ?? 0))].sort((one, other) => one - other);
   const failed = record.pods.filter(({ end, isIgnored }) => end === 'Failed' && isIgnored !== true).length;
-  return { succeeded: isIndexed ? indexes.length : done.length, failed, indexes: isIndexed ? indexes : [] };
+  return {
+    ...{ succeeded: isIndexed ? indexes.length : done.length, failed, indexes: isIndexed ? indexes : [] },
+    failedIndexes: failedIndexesOf(record.pods, spec),
+  };
 }
 
 /** Whether nothing is left to run. */
@@ -128,31 +135,36 @@ function settleJobPods(record: WorkloadRecord, spec: JobSpec, work: Reconciling)
 function applyFailureRules(record: WorkloadRecord, spec: JobSpec, pod: ActivePod, work: Reconciling): void {
   const rules = spec.podFailurePolicy?.rules ?? [];
   for (const [index, rule] of rules.entries()) {
-    const why = matchRule(rule, pod);
+    const why = matchRule(rule, pod, `${record.object.metadata.namespace}/${pod.entry.name}`);
     if (why === undefined) continue;
     if (rule.action === 'Ignore') pod.entry.isIgnored = true;
+    if (rule.action === 'FailIndex') pod.entry.failsIndex = true;
     if (rule.action === 'FailJob') {
-      const message = `${why} for pod ${record.object.metadata.namespace}/${pod.entry.name} matching FailJob rule at index ${index}`;
+      const message = `${why} matching FailJob rule at index ${index}`;
       record.progress.ending ??= failed('PodFailurePolicy', message, work);
     }
     return;
   }
 }
 
-function matchRule({ onExitCodes, onPodConditions = [] }: PodFailureRule, { progress }: ActivePod) {
+function matchRule(
+  { onExitCodes, onPodConditions = [] }: PodFailureRule,
+  { progress }: ActivePod,
+  podName: string,
+): string | undefined {
   if (onExitCodes !== undefined) {
     const { containerName, operator, values } = onExitCodes;
     for (const [name, code] of Object.entries(progress.exitCodes)) {
       if (code === 0 || (containerName !== undefined && containerName !== name)) continue;
       if (values.includes(code) === (operator === 'In'))
-        return `Container ${name} failed with exit code ${code}`;
+        return `Container ${name} for pod ${podName} failed with exit code ${code}`;
     }
     return undefined;
   }
   const found = onPodConditions.find(
     ({ type, status = 'True' }) => (progress.conditions[type] ?? 'False') === status,
   );
-  return found === undefined ? undefined : `Pod has condition ${found.type}`;
+  return found === undefined ? undefined : `Pod ${podName} has condition ${found.type}`;
 }
 
 function findEnd(
@@ -161,9 +173,9 @@ function findEnd(
   active: readonly ActivePod[],
   work: Reconciling,
 ): WorkloadCondition | undefined {
-  const { succeeded, failed: count } = countPods(record);
+  const { succeeded, failed: count, indexes, failedIndexes = [] } = countPods(record);
   const { completions } = sizeOf(spec);
-  const { backoffLimit = 6, activeDeadlineSeconds } = spec;
+  const { backoffLimit = 6, activeDeadlineSeconds, maxFailedIndexes = Infinity } = spec;
   const restarts = active.reduce((sum, { progress }) => sum + progress.restarts, 0);
   const isRestarting = spec.template.spec.restartPolicy === 'OnFailure';
   const isPastRestarts = backoffLimit === 0 ? restarts > 0 : restarts >= backoffLimit;
@@ -177,10 +189,19 @@ function findEnd(
     }
     work.callAt(dueMs);
   }
+  if (failedIndexes.length > maxFailedIndexes) {
+    const message = 'Job has exceeded the specified maximal number of failed indexes';
+    return failed('MaxFailedIndexesExceeded', message, work);
+  }
+  if (failedIndexes.length > 0 && failedIndexes.length + succeeded >= completions!) {
+    return failed('FailedIndexes', 'Job has failed indexes', work);
+  }
+  const enough = matchSuccessPolicy(spec, indexes);
+  if (enough !== undefined) return condition('Complete', 'SuccessPolicy', enough, work);
   const isDone = completions === undefined ? succeeded > 0 && active.length === 0 : succeeded >= completions;
   if (!isDone) return undefined;
   const message = 'Reached expected number of succeeded pods';
-  return { ...condition('Complete', 'CompletionsReached', message, work) };
+  return condition('Complete', 'CompletionsReached', message, work);
 }
 
 /** Ends what still runs, and is finished once nothing does. */
@@ -255,30 +276,51 @@ function managePods(
   const leaving = record.pods.filter(({ end: ended }) => ended === undefined).length - active.length;
   // With rules for failures, a pod that is ending may turn out to have failed.
   const waits = (spec.podReplacementPolicy ?? defaultReplacement(spec)) === 'Failed';
-  let missing = wanted - active.length - (waits ? leaving : 0);
+  const missing = wanted - active.length - (waits ? leaving : 0);
   if (missing <= 0) return;
-  const dueMs = nextStartMs(record);
+  const dueMs = spec.backoffLimitPerIndex === undefined ? nextStartMs(record) : 0;
   if (work.nowMs < dueMs) {
     work.callAt(dueMs);
     return;
   }
   if (spec.completionMode !== 'Indexed') {
-    for (; missing > 0; missing--) addPod(record, spec.template, work);
+    for (let left = missing; left > 0; left--) addPod(record, spec.template, work);
     return;
   }
+  addIndexedPods(record, spec, { missing, waits }, work);
+}
+
+/** For the first indexes that need a pod; with limits for each index, one whose back-off is not over holds its place. */
+function addIndexedPods(
+  record: WorkloadRecord,
+  spec: JobSpec,
+  { missing, waits }: { readonly missing: number; readonly waits: boolean },
+  work: Reconciling,
+): void {
+  const { backoffLimitPerIndex: limit } = spec;
   const { name } = record.object.metadata;
+  const failures = limit === undefined ? undefined : failuresByIndex(record.pods, limit);
   const taken = new Set(
     record.pods
       .filter(
         ({ end: ended, deletedAtMs }) =>
-          ended === 'Succeeded' || (ended === undefined && deletedAtMs === undefined),
+          ended === 'Succeeded' || (ended === undefined && (waits || deletedAtMs === undefined)),
       )
       .map(({ index }) => index),
   );
-  for (let index = 0; index < completions! && missing > 0; index++) {
-    if (taken.has(index)) continue;
-    addPod(record, spec.template, work, { base: `${name}-${index}-`, index });
-    missing--;
+  let left = missing;
+  for (let index = 0; index < spec.completions! && left > 0; index++) {
+    const before = failures?.get(index);
+    if (taken.has(index) || before?.isFailed === true) continue;
+    left--;
+    const { counted = 0, ignored = 0, lastEndedAtMs = 0 } = before ?? {};
+    const dueMs = before === undefined ? 0 : lastEndedAtMs + delayAfter(counted + ignored);
+    if (work.nowMs < dueMs) {
+      work.callAt(dueMs);
+      continue;
+    }
+    const own = failures === undefined ? {} : { indexFailures: { counted, ignored } };
+    addPod(record, spec.template, work, { base: `${name}-${index}-`, index, ...own });
   }
 }
 
@@ -296,9 +338,11 @@ function nextStartMs({ pods }: WorkloadRecord): number {
     if (ended !== 'Failed') break;
     failures++;
   }
-  if (failures === 0) return 0;
-  const delayMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (failures - 1));
-  return ends[0]!.endedAtMs! + delayMs;
+  return failures === 0 ? 0 : ends[0]!.endedAtMs! + delayAfter(failures);
+}
+
+function delayAfter(failures: number): number {
+  return Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (failures - 1));
 }
 
 function failed(reason: string, message: string, work: Reconciling): WorkloadCondition {

@@ -8,6 +8,8 @@ import { claimNameOf, ORDINAL_PLACE } from './stateful-set.js';
 
 /** On pods of indexed Jobs, as label and annotation. */
 const COMPLETION_INDEX = 'batch.kubernetes.io/job-completion-index';
+const FAILURE_COUNT = 'batch.kubernetes.io/job-index-failure-count';
+const IGNORED_FAILURE_COUNT = 'batch.kubernetes.io/job-index-ignored-failure-count';
 const INDEX_VARIABLE = 'JOB_COMPLETION_INDEX';
 
 /** Where a pod comes from, and where it runs. */
@@ -69,7 +71,15 @@ function addedTo({ kind, metadata: { name } }: ControlledWorkload, entry: PodEnt
       };
       if (index === undefined) return { labels: ofJob };
       const place = { [COMPLETION_INDEX]: String(index) };
-      return { labels: { ...ofJob, ...place }, annotations: place };
+      const { counted, ignored } = entry.indexFailures ?? { ignored: 0 };
+      return {
+        labels: { ...ofJob, ...place },
+        annotations: {
+          ...place,
+          ...(counted === undefined ? {} : { [FAILURE_COUNT]: String(counted) }),
+          ...(ignored === 0 ? {} : { [IGNORED_FAILURE_COUNT]: String(ignored) }),
+        },
+      };
     }
     case 'StatefulSet':
       return {

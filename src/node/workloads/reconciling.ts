@@ -78,12 +78,12 @@ export function addPod(
   record: WorkloadRecord,
   template: PodTemplate,
   work: Reconciling,
-  more: { readonly name?: string; readonly base?: string; readonly index?: number } = {},
+  more: Pick<Partial<PodEntry>, 'name' | 'index' | 'indexFailures'> & { readonly base?: string } = {},
 ): PodEntry {
   const revision = hashTemplate(template);
   record.revisions[revision] = template;
   const taken = new Set(record.pods.map(({ name }) => name));
-  const { base = `${record.object.metadata.name}-`, index } = more;
+  const { base = `${record.object.metadata.name}-`, index, indexFailures } = more;
   let { name } = more;
   while (name === undefined || (more.name === undefined && taken.has(name))) {
     name = generateName(base, randomSuffix(work.random));
@@ -91,6 +91,7 @@ export function addPod(
   const entry: PodEntry = {
     ...{ name, uid: work.newUid(), createdAtMs: work.nowMs, revision },
     ...(index === undefined ? {} : { index }),
+    ...(indexFailures === undefined ? {} : { indexFailures }),
   };
   record.pods.push(entry);
   work.emit(record, { type: 'Normal', reason: 'SuccessfulCreate', message: createdMessage(record, name) });

@@ -1,10 +1,17 @@
 import { toV1Time } from '#kube/pod/v1-pod-status.js';
 import { applyWorkloadDefaults } from '#kube/workloads/read-workload.js';
+import { formatIndexes } from '#kube/workloads/index-ranges.js';
 import { type Job, type PodTemplate } from '#kube/workloads/workload.js';
 import { countPods, isFinished } from './job.js';
 import { type PodProgress } from './reconciling.js';
 import { hashTemplate } from './workload-names.js';
-import { type PodEntry, type WorkloadRecord, type WorkloadTree } from './workload-record.js';
+import {
+  type PodEntry,
+  type WorkloadCondition,
+  type WorkloadProgress,
+  type WorkloadRecord,
+  type WorkloadTree,
+} from './workload-record.js';
 
 /** A workload as `kubectl get -o json` shows it. */
 export interface V1Workload {
@@ -147,8 +154,8 @@ function deploymentStatus({ root, owned }: WorkloadTree, view: WorkloadView): ob
 
 function jobStatus(record: WorkloadRecord, { progressOf }: WorkloadView): object {
   const { progress, pods } = record;
-  const { startedAtMs, completedAtMs, conditions = [] } = progress;
-  const { succeeded, failed, indexes } = countPods(record);
+  const { startedAtMs, completedAtMs } = progress;
+  const { succeeded, failed, indexes, failedIndexes } = countPods(record);
   const running = pods
     .filter(({ end, deletedAtMs }) => end === undefined && deletedAtMs === undefined)
     .map((entry) => progressOf(record, entry));
@@ -160,22 +167,20 @@ function jobStatus(record: WorkloadRecord, { progressOf }: WorkloadView): object
     ready: running.filter(({ readySinceMs }) => readySinceMs !== undefined).length,
     ...{ succeeded, failed },
     ...(isIndexed ? { completedIndexes: formatIndexes(indexes) } : {}),
-    conditions: conditions.map(({ type, status, reason, message, atMs }) => ({
+    ...(failedIndexes === undefined ? {} : { failedIndexes: formatIndexes(failedIndexes) }),
+    conditions: conditionsOf(progress).map(({ type, status, reason, message, atMs }) => ({
       ...{ type, status, reason, message },
       ...{ lastProbeTime: toV1Time(atMs), lastTransitionTime: toV1Time(atMs) },
     })),
   };
 }
 
-/** As Kubernetes writes them: `0-2,5`. */
-function formatIndexes(indexes: readonly number[]): string {
-  const ranges: [number, number][] = [];
-  for (const index of indexes) {
-    const last = ranges.at(-1);
-    if (last?.[1] === index - 1) last[1] = index;
-    else ranges.push([index, index]);
-  }
-  return ranges.map(([from, to]) => (from === to ? String(from) : `${from}-${to}`)).join(',');
+/** What ends a Job is a condition of its own, and stands before it has ended. */
+function conditionsOf({ ending, conditions = [] }: WorkloadProgress): readonly WorkloadCondition[] {
+  if (ending === undefined) return conditions;
+  const type = ending.type === 'Failed' ? 'FailureTarget' : 'SuccessCriteriaMet';
+  const isLast = (each: WorkloadCondition): boolean => each.type === ending.type;
+  return [...conditions.filter((each) => !isLast(each)), { ...ending, type }, ...conditions.filter(isLast)];
 }
 
 function cronStatus({ root: { progress, object }, owned }: WorkloadTree): object {

@@ -32,6 +32,10 @@ export interface PodEntry {
   endedAtMs?: number;
   /** Its failure counts for nothing, by a rule of the Job. */
   isIgnored?: boolean;
+  /** Its failure fails its index, by a rule of the Job. */
+  failsIndex?: boolean;
+  /** The failures of its index before it, where the Job has a limit for each index. */
+  readonly indexFailures?: { readonly counted: number; readonly ignored: number };
   /** Nothing is left of the pod; only its end still counts. */
   isGone?: boolean;
 }
