@@ -324,8 +324,13 @@ function toMirrorPod(pod: NodePod, { metadata: node }: ApiNode): object {
       ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
       ...{ annotations, ownerReferences: [owner] },
     },
-    spec: { ...pod.spec, tolerations: mirrorTolerations(pod) },
+    spec: { ...withoutGates(pod.spec), tolerations: mirrorTolerations(pod) },
   };
+}
+
+/** A pod that is on a node cannot have any. */
+function withoutGates({ schedulingGates: _gates, ...spec }: NodePod['spec']): NodePod['spec'] {
+  return spec;
 }
 
 function fullName({ namespace, name }: { readonly namespace: string; readonly name: string }): string {

@@ -377,3 +377,13 @@ describe('a pod that the runtime alone knows', () => {
     expect(see([], { node, sandboxes: [] })).toMatchObject({ step: 'unknown', isWell: false });
   });
 });
+
+it('names the gates for which a pod waits', () => {
+  const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'SchedulingGated' }];
+  const spec = { schedulingGates: [{ name: 'example.org/data' }, { name: 'example.org/quota' }] };
+  const found = explain({ status: { conditions }, spec, sandboxes: [] });
+  expect(found).toMatchObject({ step: 'admission', reason: 'SchedulingGated', isWell: false });
+  expect(found.message).toBe(
+    'pod default/web waits for its scheduling gates to be taken off: example.org/data, example.org/quota',
+  );
+});

@@ -32,6 +32,7 @@ export function explainPod(podCase: PodCase): PodDiagnosis {
   const standing =
     explainEnd(podCase) ??
     explainDeletion(podCase) ??
+    explainGates(podCase) ??
     explainWaiting(podCase) ??
     explainSandbox(podCase) ??
     explainMade(podCase) ??
@@ -143,6 +144,21 @@ function explainEnd({ object, pod }: PodCase): Standing | undefined {
     message: `pod ${name} has failed${bad === undefined ? '' : `: container ${bad.name} ${describeEnd(bad.end)}`}`,
     evidence: message === '' ? [] : [message],
     remedy: 'See its last words: kubectl logs. It is not started again, as its restartPolicy says.',
+  };
+}
+
+function explainGates({ object, pod }: PodCase): Standing | undefined {
+  const { conditions = [] } = object?.status ?? {};
+  const isGated = conditions.some(
+    (each) => each.type === 'PodScheduled' && each.reason === 'SchedulingGated',
+  );
+  if (!isGated) return undefined;
+  const gates = (object?.spec?.schedulingGates ?? []).map(({ name = '' }) => name);
+  return {
+    ...{ step: 'admission', reason: 'SchedulingGated' },
+    message: `pod ${formatPod(pod)} waits for its scheduling gates to be taken off: ${gates.join(', ')}`,
+    remedy:
+      'Take spec.schedulingGates off, in its manifest or with kubectl edit, once what they stand for is done; whoever put them there may do so by itself.',
   };
 }
 

@@ -18,12 +18,14 @@ export interface PodObject {
     readonly volumes?: readonly VolumeObject[];
     readonly initContainers?: readonly ContainerObject[];
     readonly containers?: readonly ContainerObject[];
+    readonly schedulingGates?: readonly { readonly name?: string }[];
   };
   readonly status?: {
     readonly phase?: string;
     readonly reason?: string;
     readonly message?: string;
     readonly startTime?: string;
+    readonly conditions?: readonly { readonly type?: string; readonly reason?: string }[];
     readonly initContainerStatuses?: readonly StatusObject[];
     readonly containerStatuses?: readonly StatusObject[];
   };

@@ -137,7 +137,9 @@ const OWN_TABLES = {
       otherwise: 'leave it out: pods have the users of the node',
     }),
     schedulingGates: clustered(
-      refused('leave them out: nobody here would take them off', '[]any'),
+      supported('[]PodSchedulingGate', {
+        note: 'the pod waits until an edit of the manifest takes them off',
+      }),
       ignored('[]any', SCHEDULER),
     ),
     resourceClaims: refused(

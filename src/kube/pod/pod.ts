@@ -77,6 +77,13 @@ export interface PodSpec {
   readonly affinity?: Affinity;
   /** Only of manifests, for the mirror pods on an API server. */
   readonly tolerations?: readonly Toleration[];
+  /** Only of manifests: the pod waits until an edit takes them off. */
+  readonly schedulingGates?: readonly SchedulingGate[];
+}
+
+/** What keeps a pod from being started. */
+export interface SchedulingGate {
+  readonly name: string;
 }
 
 /** A taint of the node that the pod tolerates. */

@@ -1,5 +1,5 @@
 import { type FieldTable, ignored, supported, type TableOf } from '../fields/field-facts.js';
-import { type Toleration } from './pod.js';
+import { type SchedulingGate, type Toleration } from './pod.js';
 
 const SCHEDULER = 'only a scheduler reads it, and the pod is here already';
 
@@ -53,6 +53,9 @@ export const SCHEDULING_TABLES = {
     effect: supported('|NoSchedule|PreferNoSchedule|NoExecute'),
     tolerationSeconds: supported('int64'),
   } satisfies TableOf<Toleration>,
+  PodSchedulingGate: {
+    name: supported('string', { required: true }),
+  } satisfies TableOf<SchedulingGate>,
   TopologySpreadConstraint: {
     maxSkew: at('int32', true),
     topologyKey: at('string', true),

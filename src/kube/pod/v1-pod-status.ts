@@ -134,3 +134,14 @@ export function isTerminalPhase(phase: PodPhase): phase is 'Succeeded' | 'Failed
 export function toV1Time(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
+
+/** Why a pod with scheduling gates has not begun, in the words of an API server. */
+export const SCHEDULING_GATED = {
+  reason: 'SchedulingGated',
+  message: 'Scheduling is blocked due to non-empty scheduling gates',
+} as const;
+
+/** Whether a status is of a pod that waits for its gates. */
+export function isGatedStatus({ conditions }: Pick<V1PodStatus, 'conditions'>): boolean {
+  return conditions.some(({ type, reason }) => type === 'PodScheduled' && reason === SCHEDULING_GATED.reason);
+}

@@ -168,6 +168,10 @@ describe('a pod is rejected, or accepted, as by an API server', () => {
       `${C}.livenessProbe.httpGet.httpHeaders[0].name`,
     ],
     [{ schedulingGates: '' }, 'spec.schedulingGates'],
+    [{ schedulingGates: [{}] }, 'spec.schedulingGates[0].name'],
+    [{ schedulingGates: [{ name: 'a/b/c' }] }, 'spec.schedulingGates[0]'],
+    [{ schedulingGates: [{ name: 'a' }, { name: 'b' }, { name: 'a' }] }, 'spec.schedulingGates[2]'],
+    [{ schedulingGates: [{ name: 'a' }], nodeName: 'n1' }, 'spec.nodeName'],
   ])('for %j', (spec, path) => {
     expect(pathsOf(spec)).toEqual([path]);
   });

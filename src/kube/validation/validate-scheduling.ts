@@ -101,6 +101,26 @@ export function validateScheduling(
     validatePodTerms(spec.affinity?.[name], podLabels, [...path, 'affinity', name], list);
   }
   validateSpread(spec.topologySpreadConstraints, podLabels, [...path, 'topologySpreadConstraints'], list);
+  validateGates(written, path, list);
+}
+
+function validateGates(
+  { schedulingGates, nodeName }: Draft<PodSpec>,
+  path: FieldPath,
+  list: ProblemList,
+): void {
+  const names = new Set<string>();
+  for (const [index, { name }] of entriesOf(schedulingGates)) {
+    if (name === undefined) continue;
+    const place = [...path, 'schedulingGates', index];
+    const broken = checkQualifiedName(name);
+    if (broken !== undefined) list.add(invalid(place, name, broken));
+    if (names.has(name)) list.add(duplicate(place, name));
+    names.add(name);
+  }
+  const why = 'cannot be set until all schedulingGates have been cleared';
+  if (names.size > 0 && nodeName !== undefined && nodeName !== '')
+    list.add(forbidden([...path, 'nodeName'], why));
 }
 
 /** Validates a map of labels. */

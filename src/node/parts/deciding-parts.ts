@@ -222,9 +222,14 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
       return admitSecurity(pod, securityFeatures()) ?? admitPod(pod, active, room.current());
     },
     findShortages: (pod, active) => findShortages(pod, active, room.current()),
-    onWaiting: (pod, { message }, isNews) => {
+    onWaiting: (pod, { message, isGated = false }, isNews) => {
       const { uid } = pod.metadata;
       const isTornDown = housekeeping.isTornDown(uid);
+      if (isGated) {
+        if (isTornDown) forgetLife(uid);
+        statuses.showGated(pod);
+        return;
+      }
       if (isNews) events.record(pod.metadata, { type: 'Warning', reason: WAITING_FOR_ROOM, message });
       // Its status is of a former life, and so is what the runtime has of it.
       if (isTornDown) forgetLife(uid);

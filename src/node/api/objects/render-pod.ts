@@ -1,4 +1,4 @@
-import { toV1Time, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
+import { isGatedStatus, toV1Time, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { type OwnerReference } from '#kube/pod/node-pod.js';
 import { type PodSpec } from '#kube/pod/pod.js';
 import { type ServedPod } from './served-pod.js';
@@ -46,8 +46,16 @@ export function renderPod({ pod, status, createdAtMs, deletion }: ServedPod, res
       ...(annotations === undefined ? {} : { annotations }),
       ...(ownerReferences === undefined ? {} : { ownerReferences }),
     },
-    // An API server always has it, and `kubectl debug` reads it without asking.
-    spec: pod.spec.securityContext === undefined ? { ...pod.spec, securityContext: {} } : pod.spec,
+    spec: specOf(pod, status),
     status,
   };
+}
+
+function specOf({ spec }: ServedPod['pod'], status: V1PodStatus): PodSpec {
+  // An API server always has it, and `kubectl debug` reads it without asking.
+  const full = spec.securityContext === undefined ? { ...spec, securityContext: {} } : spec;
+  if (!isGatedStatus(status)) return full;
+  // It is on no node yet, and nobody may write both.
+  const { nodeName: _node, ...rest } = full;
+  return rest;
 }

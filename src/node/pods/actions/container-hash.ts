@@ -92,6 +92,7 @@ const SPEC_FIELDS: Readonly<Record<keyof PodSpec, ChangeNeeds>> = {
   nodeSelector: 'nothing',
   affinity: 'nothing',
   tolerations: 'nothing',
+  schedulingGates: 'nothing',
 };
 
 /**

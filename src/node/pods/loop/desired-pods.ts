@@ -15,6 +15,8 @@ export interface Wait {
    * before.
    */
   readonly uids: readonly string[];
+  /** It waits for nothing but an edit that takes its gates off, and claims nothing meanwhile. */
+  readonly isGated?: boolean;
 }
 
 /**
@@ -86,7 +88,7 @@ export class DesiredPods {
   }
 
   /**
-   * Makes a desired pod wait, or keep waiting, for room that other pods are freeing.
+   * Makes a desired pod wait, or keep waiting, for room that other pods are freeing, or for its gates.
    *
    * It claims that room, and no worker syncs it meanwhile.
    */

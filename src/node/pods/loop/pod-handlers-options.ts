@@ -65,7 +65,7 @@ export interface PodHandlersOptions extends Publisher {
   /** A pod is ended for this reason, to make room for one that is critical for the node. */
   readonly onPreempted?: (pod: NodePod, end: Rejection) => void;
   /**
-   * A pod waits for room that others are freeing, and its status has to say so.
+   * A pod waits for room that others are freeing, or for its gates, and its status has to say so.
    *
    * Called when the wait begins, when what it waits for changes, and when the pod is edited. `isNews`: it
    * waits for a pod that was not reported yet.

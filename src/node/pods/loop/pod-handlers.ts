@@ -11,7 +11,8 @@ import { type ResizeObstacle, type Shortage } from '../admission/admit-pod.js';
 import { ActivePods } from '../admission/active-pods.js';
 import { asksForNewRun, toRunDefinition } from './asks-for-new-run.js';
 import { describeWait } from '../admission/describe-wait.js';
-import { type Rejection } from './desired-pods.js';
+import { SCHEDULING_GATED } from '#kube/pod/v1-pod-status.js';
+import { type Rejection, type Wait } from './desired-pods.js';
 import { FOREIGN_POD } from '../admission/foreign-pods.js';
 import { isRunning } from './housekeeping-owner.js';
 import { PendingResizes, type PendingResizesOptions } from '../containers/pending-resizes.js';
@@ -213,6 +214,11 @@ export class PodHandlers implements SyncHandlers {
     const wasRejected = desired.findRejection(uid) !== undefined;
     desired.setRejection(uid, undefined);
     this.#active.changed(uid);
+    if (this.#isGated(pod)) {
+      if (wasRejected) onRejectionLifted?.(pod);
+      this.#holdForGates(pod);
+      return false;
+    }
     const { rejection, shortages = [], isForLeaving = false } = this.#judge(pod);
     const plan = this.#planRoom(pod, shortages);
     if (isForLeaving || plan !== undefined) {
@@ -236,6 +242,30 @@ export class PodHandlers implements SyncHandlers {
     if (isEnded) this.#endForbidden(pod, rejection);
     onRejected?.(pod, rejection, isEnded);
     return false;
+  }
+
+  /** Whether its gates still keep a pod away: what has begun here is past them, whatever an edit says. */
+  #isGated(pod: NodePod): boolean {
+    const { findObserved, housekeeping } = this.#options;
+    if ((pod.spec.schedulingGates ?? []).length === 0 || this.#findForbidden(pod) !== undefined) return false;
+    const { uid } = pod.metadata;
+    if (this.#findLastingEnd(uid) !== undefined || this.#isAtWork(uid)) return false;
+    const { sandboxes = [], containers = [] } = findObserved(uid) ?? {};
+    return housekeeping.isTornDown(uid) || sandboxes.length + containers.length === 0;
+  }
+
+  /** Makes a pod wait until an edit takes its gates off. */
+  #holdForGates(pod: NodePod): void {
+    const { desired, onWaiting } = this.#options;
+    const { uid: podUID } = pod.metadata;
+    const gates = (pod.spec.schedulingGates ?? []).map(({ name }) => name);
+    const before = desired.findWait(podUID);
+    const wait: Wait = { message: SCHEDULING_GATED.message, uids: [], isGated: true };
+    desired.hold(podUID, wait);
+    this.#active.changed(podUID);
+    if (before?.isGated === true) return;
+    this.#logger.info('Pod waits for its scheduling gates', { pod: podRefOf(pod), podUID, gates });
+    onWaiting?.(pod, wait, true);
   }
 
   /** Makes a pod wait for its room, until the pods that leave or that are ended for it have ended. */
@@ -368,6 +398,7 @@ export class PodHandlers implements SyncHandlers {
     const leaving = this.#leaving.get(uid);
     if (leaving !== undefined) return leaving;
     const hasEnded = workers.isKnownTerminated(uid) || this.#findLastingEnd(uid)?.isFinished === true;
+    if (desired.findWait(uid)?.isGated === true) return undefined;
     return hasEnded || desired.findRejection(uid) !== undefined ? undefined : desired.find(uid);
   }
 

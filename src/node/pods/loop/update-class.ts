@@ -65,6 +65,8 @@ export const SPEC_UPDATES: Classes<PodSpec> = {
   nodeSelector: 'in place',
   affinity: 'in place',
   tolerations: 'in place',
+  // A pod that has begun is past them.
+  schedulingGates: 'in place',
 };
 
 /** Fields of containers. */

@@ -9,6 +9,7 @@ import { ActiveTimes } from '../../status/active-times.js';
 import { mayBeAlive } from '../../status/pod-containers.js';
 import { type ProbeStates } from '../../status/compute-container-statuses.js';
 import { type PendingResize } from '../../status/compute-conditions.js';
+import { computeGatedStatus } from '../../status/gated-status.js';
 import { computePodStatus, type NodeFacts, type PodEnd } from '../../status/compute-pod-status.js';
 import { type EndedPods } from '../../status/ended-pods.js';
 import { type StartFailures } from '../../status/start-failures.js';
@@ -99,6 +100,16 @@ export class PodStatusUpdater implements PodStatuses {
     const stamp = clock.stamp();
     const status = this.#compute(pod, observed, 'syncing', undefined, message);
     if (!isTerminalPhase(status.phase)) manager.setPodStatus(pod, status, stamp);
+  }
+
+  /** Reports that a pod waits for its scheduling gates. Synchronous, so that nothing comes in between. */
+  showGated(pod: NodePod): void {
+    const { manager, clock } = this.#options;
+    const { uid } = pod.metadata;
+    this.#activeTimes.forget(uid);
+    const stamp = clock.stamp();
+    const before = manager.find(uid)?.status.conditions ?? [];
+    manager.setPodStatus(pod, computeGatedStatus(pod, before, clock.now()), stamp);
   }
 
   /**
