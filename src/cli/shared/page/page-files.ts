@@ -3,10 +3,13 @@ import { promisify } from 'node:util';
 import { brotliDecompress } from 'node:zlib';
 import { findInExecutable } from '#base/program/executable-files.js';
 
-/** A file of the page, compressed as it is stored. */
+/** A file of the page. */
 export interface PageFile {
   readonly contentType: string;
+  /** As it is stored. */
   readonly brotli: Buffer;
+  /** Decompressed once: all answers share its bytes, however many clients wait for them. */
+  readonly plain: () => Promise<Buffer>;
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -30,6 +33,7 @@ const decompress = promisify(brotliDecompress);
 /** The files of the page, which the build has put beside the program, compressed with brotli. */
 export class PageFiles {
   readonly #folder: URL;
+  readonly #files = new Map<string, PageFile>();
 
   /** `folder` ends with a slash (default: the folder of the program). */
   constructor(folder = new URL('./', import.meta.url)) {
@@ -38,26 +42,34 @@ export class PageFiles {
 
   /** Undefined for a path that the page does not have. Rejects if a file of the program is missing. */
   async find(path: string): Promise<PageFile | undefined> {
-    const name = FILES[path];
+    const name = Object.hasOwn(FILES, path) ? FILES[path] : undefined;
     if (name === undefined) return undefined;
-    const file = new URL(`${name}.br`, this.#folder);
-    const brotli = findInExecutable(file) ?? (await readFile(file));
-    return { contentType: TYPES[name.split('.')[1]!]!, brotli };
+    const known = this.#files.get(name);
+    if (known !== undefined) return known;
+    const place = new URL(`${name}.br`, this.#folder);
+    const brotli = findInExecutable(place) ?? (await readFile(place));
+    let plain: Promise<Buffer> | undefined;
+    const file: PageFile = {
+      ...{ contentType: TYPES[name.split('.')[1]!]!, brotli },
+      plain: () => (plain ??= decompress(brotli)),
+    };
+    this.#files.set(name, file);
+    return file;
   }
 
   /** The text of a path that the page has. */
   async readText(path: string): Promise<string> {
-    const { brotli } = (await this.find(path))!;
-    return (await decompress(brotli)).toString('utf8');
+    const file = (await this.find(path))!;
+    return (await file.plain()).toString('utf8');
   }
 }
 
 /** The bytes for a client, and how they are encoded: not every browser takes brotli without TLS. */
 export async function encodeFor(
   accepted: string | undefined,
-  { brotli }: PageFile,
+  { brotli, plain }: PageFile,
 ): Promise<{ readonly bytes: Buffer; readonly encoding?: 'br' }> {
   const codings = (accepted ?? '').split(',').map((each) => each.trim().toLowerCase());
   const takesBrotli = codings.some((each) => /^br(?:;\s*q=(?:1(?:\.0*)?|0\.\d*[1-9]\d*))?$/.test(each));
-  return takesBrotli ? { bytes: brotli, encoding: 'br' } : { bytes: await decompress(brotli) };
+  return takesBrotli ? { bytes: brotli, encoding: 'br' } : { bytes: await plain() };
 }

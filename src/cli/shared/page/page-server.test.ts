@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect as connectTcp, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -123,6 +124,71 @@ describe('the files of the page', () => {
     expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
     expect(headers['content-security-policy']).not.toMatch(/unsafe|https?:|\*/);
     expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
+  });
+});
+
+describe('a client without a session', () => {
+  const UPGRADE = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'];
+
+  /** The first line of the answer to a request that no library would send. */
+  async function askRaw(target: string, lines: readonly string[] = []): Promise<string> {
+    const socket = connectTcp(port, '127.0.0.1');
+    const head = [`GET ${target} HTTP/1.1`, `Host: 127.0.0.1:${port}`, ...lines];
+    socket.end(`${head.join('\r\n')}\r\n\r\n`);
+    return (await text(socket)).split('\r\n')[0]!;
+  }
+
+  it.each(['/\\[', '//[', '/\\evil.example/agent/agent'])(
+    'does no harm with an address that is none: %s',
+    async (target) => {
+      expect(await askRaw(target, ['Connection: close'])).toBe('HTTP/1.1 400 Bad Request');
+      expect(await askRaw(target, UPGRADE)).toBe('HTTP/1.1 403 Forbidden');
+      const { cookie, 'podloop-token': token } = await signIn();
+      const session = [`Cookie: ${cookie}`, `podloop-token: ${token}`, `Origin: ${own()}`];
+      expect(await askRaw(target, [...UPGRADE, ...session])).toBe('HTTP/1.1 404 Not Found');
+    },
+  );
+
+  it('keeps nobody out with hundreds of connections that it leaves open', async () => {
+    const idle: Socket[] = [];
+    for (let at = 0; at < 300; at++) {
+      const socket = connectTcp(port, '127.0.0.1');
+      socket.on('error', () => undefined);
+      await once(socket, 'connect');
+      idle.push(socket);
+    }
+    expect((await ask('/')).code).toBe(200);
+    expect((await open()).code).toBe(200);
+    for (const socket of idle) socket.destroy();
+  });
+
+  it('does not close the connections of a session with those that it opens', async () => {
+    agent.on('GET /events', (_, answer) => {
+      answer.write(':\n\n');
+      return undefined;
+    });
+    const headers = await signIn();
+    const { 'podloop-token': token, cookie } = headers as { 'podloop-token': string; cookie: string };
+    const stream = new WebSocket(
+      `ws://127.0.0.1:${port}/stream/events`,
+      ['podloop.v1', `podloop.token.${token}`],
+      { headers: { cookie, origin: own() } },
+    );
+    await once(stream, 'open');
+    const idle = Array.from({ length: 300 }, () => connectTcp(port, '127.0.0.1'));
+    for (const socket of idle) socket.on('error', () => undefined);
+    expect((await ask('/')).code).toBe(200);
+    expect(stream.readyState).toBe(WebSocket.OPEN);
+    for (const socket of idle) socket.destroy();
+    stream.terminate();
+  });
+
+  it('shares the bytes of a file with all others, however it is encoded', async () => {
+    const files = new PageFiles(pathToFileURL(`${folder}/`));
+    const [one, other] = [(await files.find('/page.js'))!, (await files.find('/page.js'))!];
+    expect(one.brotli).toBe(other.brotli);
+    expect(await one.plain()).toBe(await other.plain());
+    expect(await files.find('constructor')).toBeUndefined();
   });
 });
 

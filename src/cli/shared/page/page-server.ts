@@ -20,6 +20,7 @@ import { findForeignSender, type Purpose } from './check-sender.js';
 import { type LinkRefusal, PageAccess } from './page-access.js';
 import { type PageContent, type PageRequest } from './page-content.js';
 import { encodeFor, type PageFiles } from './page-files.js';
+import { StrangerSockets } from './stranger-sockets.js';
 
 /** What a {@link PageServer} needs. */
 export interface PageServerOptions {
@@ -35,6 +36,10 @@ export interface PageServerOptions {
 /** No other machine reaches it. */
 const ADDRESS = '127.0.0.1';
 const MAX_CONNECTIONS = 256;
+/** Of those, without a session; a browser opens six at most. */
+const MAX_STRANGERS = 64;
+/** Longer than the slowest answer, the doctor's: a client that takes nothing of its answer is gone. */
+const STALLED_MS = 120_000;
 const MAX_BODY_BYTES = 4_096;
 const LIMITS = {
   ...{ headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 2_000 },
@@ -53,6 +58,7 @@ const LINK_ANSWERS: Readonly<Record<LinkRefusal, string>> = {
 export class PageServer implements AsyncDisposable {
   readonly #options: PageServerOptions;
   readonly #server: Server;
+  readonly #strangers = new StrangerSockets({ max: MAX_STRANGERS });
   #access: PageAccess | undefined;
   #port = 0;
 
@@ -60,6 +66,8 @@ export class PageServer implements AsyncDisposable {
     this.#options = options;
     this.#server = createServer(LIMITS, (request, response) => void this.#serve(request, response));
     this.#server.maxConnections = MAX_CONNECTIONS;
+    this.#server.timeout = STALLED_MS;
+    this.#server.on('connection', (socket) => this.#strangers.add(socket));
     this.#server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
     this.#server.on('clientError', (_error, socket) => socket.destroy());
   }
@@ -128,6 +136,7 @@ export class PageServer implements AsyncDisposable {
     if (url.pathname === SESSION && method === 'POST') return await this.#openSession(request);
     if (this.#access?.admits(headers) !== true)
       return refusal(401, 'there is no session: open the page with the link that the terminal shows');
+    this.#strangers.admit(request.socket);
     return await this.#answerInSession({ method, url, response, signal });
   }
 
@@ -155,18 +164,24 @@ export class PageServer implements AsyncDisposable {
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const url = toUrl(request);
     // A browser says for every WebSocket where it comes from.
     const isForeign = findForeignSender(request.headers, 'change') !== undefined;
-    if (isForeign || this.#access?.admits(request.headers) !== true) refuseUpgrade(socket, '403 Forbidden');
-    else if (url === undefined || this.#options.content.upgrade?.(url, request, socket, head) !== true)
+    if (isForeign || this.#access?.admits(request.headers) !== true) {
+      refuseUpgrade(socket, '403 Forbidden');
+      return;
+    }
+    this.#strangers.admit(request.socket);
+    const url = toUrl(request);
+    if (url === undefined || this.#options.content.upgrade?.(url, request, socket, head) !== true)
       refuseUpgrade(socket, '404 Not Found');
   }
 }
 
+/** Undefined for what is no address of this server. */
 function toUrl({ url = '' }: IncomingMessage): URL | undefined {
-  // An address that begins with two slashes would name another host.
-  return /^\/(?!\/)/.test(url) ? new URL(url, `http://${ADDRESS}`) : undefined;
+  // Behind two slashes, or what browsers take for them, another host would be named.
+  const isOwn = /^\/(?![/\\])/.test(url) && URL.canParse(url, `http://${ADDRESS}`);
+  return isOwn ? new URL(url, `http://${ADDRESS}`) : undefined;
 }
 
 function toRefusal(error: unknown): PageAnswer {
