@@ -4,11 +4,12 @@ import { type AgentFacts } from './data/agent-facts.js';
 import { HistoryFeed } from './data/history-feed.js';
 import { usePolled } from './data/polled.js';
 import { PodsFeed } from './data/pods-feed.js';
-import { type Opened, openSession, type Session } from './data/session.js';
+import { findKey, type Opened, openSession, type Session } from './data/session.js';
 import { useStore } from './data/store.js';
 import { Help, HelpButton, Logo, SkipLink, ThemeButton, useKeys } from './frame.js';
 import { RecordedShell } from './recorded-shell.js';
 import { useRoute } from './route.js';
+import { formatSpan } from './time-text.js';
 import { Timeline } from './timeline/timeline-view.js';
 import { type Band } from './timeline/timeline-source.js';
 import { DoctorView, type Incidents, INCIDENTS_MS } from './views/doctor.js';
@@ -25,6 +26,8 @@ const VIEWS = [
   ['doctor', 'Doctor'],
 ] as const;
 const FACTS_MS = 10_000;
+/** Clocks that differ by less mislead nobody. */
+const MAX_AHEAD_MS = 15_000;
 
 /** The page: a session first, then one of its views. */
 export function App(): JSX.Element {
@@ -32,6 +35,12 @@ export function App(): JSX.Element {
   const [problem, setProblem] = useState<string | undefined>();
   useEffect(() => {
     openSession().then(setOpened, (error: unknown) => setProblem((error as Error).message));
+    // A link that is pasted into the address of an open page loads nothing by itself.
+    const onHash = (): void => {
+      if (findKey() !== undefined) location.reload();
+    };
+    addEventListener('hashchange', onHash);
+    return () => removeEventListener('hashchange', onHash);
   }, []);
   if (problem !== undefined) return <Locked problem={problem} />;
   if (opened?.recorded !== undefined) return <RecordedShell recorded={opened.recorded} />;
@@ -112,6 +121,7 @@ function Shell({ session, version }: { session: Session; version: string }): JSX
         version={version}
         agentVersion={facts.value?.version}
         problems={facts.value?.problems ?? []}
+        aheadMs={session.aheadMs}
       />
       <main id="main" tabIndex={-1}>
         {view === 'timeline' && (
@@ -180,9 +190,11 @@ interface NoticesProps {
   readonly version: string;
   readonly agentVersion: string | undefined;
   readonly problems: readonly string[];
+  /** How far the clock of the server is ahead of the browser's. */
+  readonly aheadMs: number;
 }
 
-function Notices({ history, version, agentVersion, problems }: NoticesProps): JSX.Element {
+function Notices({ history, version, agentVersion, problems, aheadMs }: NoticesProps): JSX.Element {
   return (
     <section class="notices" aria-label="Notices">
       {history.state === 'lost' && (
@@ -194,6 +206,12 @@ function Notices({ history, version, agentVersion, problems }: NoticesProps): JS
         <p class="notice warn">
           The agent is podloop {agentVersion}, and this page is of {version}: something of it may be missing
           here.
+        </p>
+      )}
+      {Math.abs(aheadMs) > MAX_AHEAD_MS && (
+        <p class="notice warn">
+          The clock of this browser is {formatSpan(Math.abs(aheadMs))} {aheadMs > 0 ? 'behind' : 'ahead of'}{' '}
+          that of the machine that serves the page: ages and the line of now are wrong by as much.
         </p>
       )}
       {problems.slice(0, 3).map((problem) => (

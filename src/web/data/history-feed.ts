@@ -16,6 +16,14 @@ const MAX_ENTRIES = 150_000;
 const RECONNECT_MS = [250, 500, 1_000, 2_000, 5_000] as const;
 /** Without news for so long, everything that was there has come. */
 const QUIET_MS = 400;
+/** An agent that has nothing to say shows every 15 s that it is there. */
+const SILENCE_MS = 40_000;
+/** Older records that could not be read are asked for again after that. */
+const OLDER_AGAIN_MS = 10_000;
+const NO_WORDS = 'the connection has ended';
+/** No other words help: the server was started again, or has ended the session. */
+const SESSION_OVER =
+  'the session has ended. Open the link that podloop web prints now, or press Enter there for one';
 /** How many more there may be before the oldest go, as a factor: to make the tracks again takes a while. */
 const SLACK = 1.1;
 
@@ -29,11 +37,14 @@ export class HistoryFeed extends Store implements TimelineSource {
   fromMs = Date.now() - FIRST_MS;
   /** Whether older records are being read. */
   isLoadingOlder = false;
+  /** Why they could not be read the last time. */
+  olderProblem = '';
   /** Whether there are more than fit. */
   isFull = false;
   readonly #session: Session;
   readonly #maxEntries: number;
   #isTrimming = false;
+  #olderAgainMs = 0;
   #failures = 0;
   #quiet: ReturnType<typeof setTimeout> | undefined;
   #pods: Iterable<PodObject> = [];
@@ -59,25 +70,36 @@ export class HistoryFeed extends Store implements TimelineSource {
   /** Reads older records, if that has not been done. */
   async loadSince(sinceMs: number): Promise<void> {
     if (this.isLoadingOlder || this.#isTrimming || this.isFull || this.state !== 'live') return;
-    if (sinceMs >= this.fromMs - 1_000) return;
+    if (sinceMs >= this.fromMs - 1_000 || Date.now() < this.#olderAgainMs) return;
     this.isLoadingOlder = true;
     this.changed();
     const until = this.fromMs - 1;
     const since = Math.max(0, Math.floor(sinceMs));
-    const older: JournalEntry[] = [];
-    const isWhole = await new Promise<boolean>((resolve) => {
+    const room = Math.max(0, this.#maxEntries - this.tracks.entries.length);
+    let older: JournalEntry[] = [];
+    let isCut = false;
+    // They come from the oldest on, and the newest are kept.
+    const keepNewest = (max: number): void => {
+      if (older.length <= max) return;
+      older = older.slice(older.length - room);
+      isCut = true;
+    };
+    const problem = await new Promise<string>((resolve) => {
       this.#session.stream(`/events?follow=false&since=${since}&until=${until}`, {
-        onLines: (lines) => void older.push(...toEntries(lines)),
-        onEnd: ({ isWhole: whole }) => resolve(whole),
+        onLines: (lines) => {
+          older.push(...toEntries(lines));
+          keepNewest(2 * room + 1_000);
+        },
+        onEnd: ({ isWhole, message }) => resolve(isWhole ? '' : message || NO_WORDS),
       });
     });
-    if (isWhole) {
-      const room = Math.max(0, this.#maxEntries - this.tracks.entries.length);
-      this.isFull = older.length > room;
-      const kept = this.isFull ? older.slice(older.length - room) : older;
-      this.fromMs = this.isFull ? (kept[0]?.atMs ?? this.fromMs) : since;
-      await this.#rebuild(kept);
-    }
+    this.olderProblem = problem;
+    if (problem === '') {
+      keepNewest(room);
+      this.isFull = isCut;
+      this.fromMs = isCut ? (older[0]?.atMs ?? this.fromMs) : since;
+      await this.#rebuild(older);
+    } else this.#olderAgainMs = Date.now() + OLDER_AGAIN_MS;
     this.isLoadingOlder = false;
     this.changed();
   }
@@ -127,12 +149,23 @@ export class HistoryFeed extends Store implements TimelineSource {
       onEnd: ({ message }) => {
         clearTimeout(this.#quiet);
         this.state = 'lost';
-        this.problem = message === '' ? 'the connection has ended' : message;
+        // A server that is asked again and again for the same reason is still gone.
+        if (message !== '' || this.problem === '') this.problem = message || NO_WORDS;
         this.changed();
+        if (message === '') void this.#explain();
         const waitMs = RECONNECT_MS[Math.min(this.#failures++, RECONNECT_MS.length - 1)]!;
         setTimeout(() => this.#follow(), waitMs);
       },
+      silenceMs: SILENCE_MS,
     });
+  }
+
+  /** A WebSocket that is refused says no more than one that breaks. */
+  async #explain(): Promise<void> {
+    const isOver = await this.#session.isOver();
+    if (this.state !== 'lost') return;
+    this.problem = isOver ? SESSION_OVER : NO_WORDS;
+    this.changed();
   }
 
   #quietSoon(): void {

@@ -27,6 +27,7 @@ export class RecordedFeed extends Store implements TimelineSource, PodStates, Pl
   readonly player = this;
   readonly fromMs: number;
   readonly isLoadingOlder = false;
+  readonly olderProblem = '';
   readonly isFull = false;
   state: 'loading' | 'live' = 'loading';
   momentMs: number;

@@ -1,4 +1,5 @@
 import { type RecordedTimeline } from '#kube/node/recorded-timeline.js';
+import { LineSplitter } from './line-splitter.js';
 import { findEmbedded } from './recorded-feed.js';
 
 /** An answer that is an error. */
@@ -18,8 +19,9 @@ export interface OpenStream {
 
 /** What a reader of a stream wants to know. */
 export interface StreamReader {
-  /** Whole lines. */
+  /** Whole lines, or pieces of `maxLine` characters of those that are longer. */
   readonly onLines: (lines: readonly string[]) => void;
+  /** The agent has answered. */
   readonly onOpen?: () => void;
   /** It has ended; `status` is that of the agent's refusal, absent for an end or a broken connection. */
   readonly onEnd: (end: {
@@ -27,6 +29,10 @@ export interface StreamReader {
     readonly message: string;
     readonly isWhole: boolean;
   }) => void;
+  /** After so long without anything it ends, as broken: of an agent that hangs, nothing else is seen. */
+  readonly silenceMs?: number;
+  /** No line is longer (default: any length). */
+  readonly maxLine?: number;
 }
 
 /** What the server says about itself. */
@@ -66,18 +72,23 @@ const NORMAL = 1000;
 export class Session {
   /** Whether it may change something. */
   canWrite = false;
-  readonly #token: string;
+  /** How far the clock of the server is ahead of the browser's, to a second or so. */
+  aheadMs = 0;
+  /** It changes when the browser opens another link. */
+  readonly #readToken: () => string;
 
-  constructor(token: string) {
-    this.#token = token;
+  constructor(readToken: () => string) {
+    this.#readToken = readToken;
   }
 
   /** Rejects with {@link Refused}, or with an error when the server cannot be reached. */
   async text(path: string, signal?: AbortSignal): Promise<string> {
     const answer = await fetch(path, {
-      headers: { [TOKEN]: this.#token },
+      headers: { [TOKEN]: this.#readToken() },
       ...(signal === undefined ? {} : { signal }),
     });
+    const sentMs = Date.parse(answer.headers.get('date') ?? '');
+    if (!Number.isNaN(sentMs)) this.aheadMs = sentMs - Date.now();
     const body = await answer.text();
     if (!answer.ok)
       throw new Refused(answer.status, readMessage(body) ?? `the server answered with ${answer.status}`);
@@ -86,7 +97,7 @@ export class Session {
 
   /** Asks for a change. Rejects as {@link text} does. */
   async change(method: 'POST' | 'DELETE', path: string): Promise<void> {
-    const answer = await fetch(path, { method, headers: { [TOKEN]: this.#token } });
+    const answer = await fetch(path, { method, headers: { [TOKEN]: this.#readToken() } });
     if (answer.ok) return;
     const body = await answer.text();
     throw new Refused(answer.status, readMessage(body) ?? `the server answered with ${answer.status}`);
@@ -103,30 +114,51 @@ export class Session {
   }
 
   /** Reads what the agent sends at a path, line by line, until it or the caller ends it. */
-  stream(path: string, { onLines, onOpen, onEnd }: StreamReader): OpenStream {
+  stream(path: string, reader: StreamReader): OpenStream {
+    const { onLines, onOpen, onEnd, silenceMs, maxLine } = reader;
     const socket = this.#open(`/stream${path}`);
-    const decoder = new TextDecoder();
-    let rest = '';
-    let isOver = false;
-    socket.onopen = () => onOpen?.();
+    const splitter = new LineSplitter(maxLine);
+    let [isOpen, isOver] = [false, false];
+    let silence: ReturnType<typeof setTimeout> | undefined;
+    const close = (): void => {
+      isOver = true;
+      clearTimeout(silence);
+      socket.close();
+    };
+    const awaitNews = (): void => {
+      clearTimeout(silence);
+      if (silenceMs === undefined) return;
+      silence = setTimeout(() => {
+        close();
+        onEnd({ message: `nothing has come for ${silenceMs / 1_000} s`, isWhole: false });
+      }, silenceMs);
+    };
+    awaitNews();
     socket.onmessage = ({ data }) => {
-      const lines = (rest + decoder.decode(data as ArrayBuffer, { stream: true })).split('\n');
-      rest = lines.pop() ?? '';
-      if (lines.length > 0 && !isOver) onLines(lines);
+      if (isOver) return;
+      awaitNews();
+      if (!isOpen) onOpen?.();
+      isOpen = true;
+      const lines = splitter.add(data as ArrayBuffer);
+      if (lines.length > 0) onLines(lines);
     };
     socket.onclose = ({ code, reason }) => {
       if (isOver) return;
-      isOver = true;
+      close();
+      const { rest } = splitter;
       if (rest !== '') onLines([rest]);
       const status = code >= REFUSED ? { status: code - REFUSED } : {};
       onEnd({ ...status, message: reason, isWhole: code === NORMAL });
     };
-    return {
-      close: () => {
-        isOver = true;
-        socket.close();
-      },
-    };
+    return { close };
+  }
+
+  /** Whether the server does not know this browser any more, or was started again. */
+  async isOver(): Promise<boolean> {
+    return await this.json('/session').then(
+      () => false,
+      (error: unknown) => error instanceof Refused && error.status === 401,
+    );
   }
 
   /** Runs a command with a terminal: `path` is that of its exec. */
@@ -160,7 +192,7 @@ export class Session {
   }
 
   #open(path: string): WebSocket {
-    const protocols = ['podloop.v1', `podloop.token.${this.#token}`];
+    const protocols = ['podloop.v1', `podloop.token.${this.#readToken()}`];
     const socket = new WebSocket(`ws://${location.host}${path}`, protocols);
     socket.binaryType = 'arraybuffer';
     return socket;
@@ -181,8 +213,8 @@ export interface Opened {
  */
 export async function openSession(): Promise<Opened> {
   const embedded = findEmbedded();
-  if (embedded !== undefined) return { session: new Session(''), version: '', recorded: embedded };
-  const [, key] = /^#key=([\w-]+)$/.exec(location.hash) ?? [];
+  if (embedded !== undefined) return { session: new Session(() => ''), version: '', recorded: embedded };
+  const key = findKey();
   if (key !== undefined) {
     // The key is worth nothing any more, but people copy addresses.
     history.replaceState(undefined, '', '/');
@@ -196,11 +228,16 @@ export async function openSession(): Promise<Opened> {
     const { token } = JSON.parse(body) as { readonly token: string };
     localStorage.setItem(TOKEN, token);
   }
-  const session = new Session(localStorage.getItem(TOKEN) ?? '');
+  const session = new Session(() => localStorage.getItem(TOKEN) ?? '');
   const { version, canWrite = false, isRecorded = false } = await session.json<Facts>('/session');
   session.canWrite = canWrite;
   if (!isRecorded) return { session, version };
   return { session, version, recorded: await session.json<RecordedTimeline>('/records') };
+}
+
+/** The key of a link that was opened, or pasted into the address of a page that is open. */
+export function findKey(): string | undefined {
+  return /^#key=([\w-]+)$/.exec(location.hash)?.[1];
 }
 
 function readMessage(body: string): string | undefined {

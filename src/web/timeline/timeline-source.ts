@@ -23,6 +23,8 @@ export interface TimelineSource extends Store {
   /** What is known begins here. */
   readonly fromMs: number;
   readonly isLoadingOlder: boolean;
+  /** Why older records could not be read the last time; empty if they could. */
+  readonly olderProblem: string;
   /** Whether there are more than fit. */
   readonly isFull: boolean;
   /** Of a recording. */

@@ -174,6 +174,9 @@ export function Chips({ shown, onChange, hasManyPods, history }: ChipsProps): JS
       )}
       <span class="spacer" />
       {history.isLoadingOlder && <span class="hint busy">Reading older records…</span>}
+      {history.olderProblem !== '' && !history.isLoadingOlder && (
+        <span class="hint">Older records cannot be read: {history.olderProblem}</span>
+      )}
       {history.isFull && (
         <span class="hint">
           Older records are not shown: there are too many. Zoom in, or use podloop events.

@@ -51,11 +51,12 @@ export interface PageStageOptions {
 export class PageStage implements AsyncDisposable {
   private constructor(
     readonly agent: FakeAgentServer,
-    readonly server: PageServer,
+    public server: PageServer,
     readonly page: Page,
     /** What the browser has complained of: scripts that were blocked, errors that nobody caught. */
     readonly complaints: string[],
     readonly origin: string,
+    readonly makeServer: () => PageServer,
     readonly end: () => Promise<void>,
   ) {}
 
@@ -74,14 +75,16 @@ export class PageStage implements AsyncDisposable {
     const examine = async (): Promise<string> =>
       JSON.stringify({ time: new Date().toISOString(), findings: [] });
     const listImages = async (): Promise<string> => JSON.stringify({ images: IMAGES });
-    const server = new PageServer({
-      ...{ clock, files: new PageFiles(pathToFileURL(`${folder}/`)), version: '9' },
-      content:
-        recorded === undefined
-          ? new AgentContent({ client, canWrite, examine, listImages })
-          : new RecordedContent(recorded),
-      onRefusedLink: () => undefined,
-    });
+    const makeServer = (): PageServer =>
+      new PageServer({
+        ...{ clock, files: new PageFiles(pathToFileURL(`${folder}/`)), version: '9' },
+        content:
+          recorded === undefined
+            ? new AgentContent({ client, canWrite, examine, listImages })
+            : new RecordedContent(recorded),
+        onRefusedLink: () => undefined,
+      });
+    const server = makeServer();
     const port = await server.listen(0);
     const context = await browser.newContext();
     const page = await context.newPage();
@@ -94,11 +97,20 @@ export class PageStage implements AsyncDisposable {
     const end = async (): Promise<void> => {
       await context.close();
       ending.abort();
-      await server[Symbol.asyncDispose]();
+      await stage.server[Symbol.asyncDispose]();
       await agent[Symbol.asyncDispose]();
       await rm(folder, { recursive: true });
     };
-    return new PageStage(agent, server, page, complaints, `http://127.0.0.1:${port}`, end);
+    const origin = `http://127.0.0.1:${port}`;
+    const stage: PageStage = new PageStage(agent, server, page, complaints, origin, makeServer, end);
+    return stage;
+  }
+
+  /** As when `podloop web` is ended and started again: at the same port, with no session. */
+  async restartServer(): Promise<void> {
+    await this.server[Symbol.asyncDispose]();
+    this.server = this.makeServer();
+    await this.server.listen(Number(new URL(this.origin).port));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -44,6 +44,8 @@ export class PageStreams {
     try {
       const answer = await this.#client.open('GET', path, { query, signal, limitMs: 60_000 });
       try {
+        // The agent has answered, although it may have nothing to say yet.
+        page.send(Buffer.alloc(0));
         for await (const piece of this.#client.read(answer)) await sendPiece(page, piece, signal);
       } finally {
         answer.destroy();
