@@ -86,7 +86,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   index: ['kube', 'node', 'box/index', 'proxy/chaos/index', 'proxy/record/index'],
   testing: [...PARTS, 'node', 'observe', 'cli', 'box', 'proxy/relay', 'proxy/chaos', 'proxy/record'],
   // The page runs in a browser: it has nothing of Node, and knows of the agent what it reads.
-  web: ['type kube/node/pleg-report', 'type kube/node/recorded-timeline'],
+  web: ['base/text/show-invisible', 'type kube/node/pleg-report', 'type kube/node/recorded-timeline'],
 };
 
 /** Folders that belong to another room than the one that they lie in: they put parts together. */

@@ -2,7 +2,7 @@ import { type Writable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type WriteStream } from 'node:tty';
 import { describeWaiting } from './shared/log/log-target.js';
-import { showInvisible } from './shared/print/terminal-text.js';
+import { showInvisible } from '#base/text/show-invisible.js';
 
 /**
  * Writes lines to standard output or standard error, and notices when the reader is gone.

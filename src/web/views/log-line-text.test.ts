@@ -9,6 +9,11 @@ it('reads the time of a line, and takes out what is for terminals', () => {
   expect(parseLogLine('no time here').atMs).toBeUndefined();
   expect(parseLogLine('\u001b]0;title\u0007a\u0000b\tc').text).toBe('ab\tc');
   expect(parseLogLine('2026-01-02T03:04:05Z <b>&amp;</b>').text).toBe('<b>&amp;</b>');
+  expect(parseLogLine('a\u009b31mb').text).toBe('a31mb');
+});
+
+it('shows what would reorder or hide the text of a line', () => {
+  expect(parseLogLine('2026-01-02T03:04:05Z a\u202eb\u200bc').text).toBe(String.raw`a\u202Eb\u200Bc`);
 });
 
 it('splits a line at what is searched for, in any case of letters', () => {
@@ -19,4 +24,7 @@ it('splits a line at what is searched for, in any case of letters', () => {
   expect(parts('abc', 'x')).toEqual(['abc']);
   expect(parts('aa', 'a')).toEqual(['[a]', '[a]']);
   expect(parts('a.c', '.')).toEqual(['a', '[.]', 'c']);
+  const many = splitAt('xo'.repeat(4_000), 'x');
+  expect(many.length).toBeLessThan(300);
+  expect(many.map(({ text }) => text).join('')).toBe('xo'.repeat(4_000));
 });

@@ -1,10 +1,11 @@
 import { type JSX } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type PodObject, statusesOf } from '../data/shown-pod.js';
 import { type Session } from '../data/session.js';
 import { podPath } from '../route.js';
 import { formatMoment, formatTime } from '../time-text.js';
-import { type LogLine, parseLogLine, splitAt } from './log-line-text.js';
+import { type LogLine, splitAt } from './log-line-text.js';
+import { LogLines, MAX_LINE } from './log-lines.js';
 
 interface LogViewProps {
   readonly session: Session;
@@ -12,13 +13,13 @@ interface LogViewProps {
   readonly query: URLSearchParams;
 }
 
-/** The newest lines; more are in the files, which podloop logs prints. */
-const MAX_LINES = 20_000;
 const FIRST_LINES = 2_000;
 const LINE_PX = 19;
 const NEWS_MS = 100;
 /** What is read before a moment that somebody wants to see. */
 const BEFORE_MS = 60_000;
+/** A log whose connection broke is read on after that. */
+const RETRY_MS = 2_000;
 
 /** The log of a container: followed, searched, and opened at a moment. */
 export function LogView({ session, pod, query }: LogViewProps): JSX.Element {
@@ -36,50 +37,70 @@ export function LogView({ session, pod, query }: LogViewProps): JSX.Element {
   const [, setVersion] = useState(0);
   const [scrollPx, setScroll] = useState(0);
   const [viewPx, setView] = useState(500);
-  const lines = useRef<LogLine[]>([]);
-  const dropped = useRef(0);
   const box = useRef<HTMLDivElement>(null);
+  const lines = useMemo(
+    () => new LogLines(atMs),
+    [session, metadata.uid, container, isPrevious, query.get('at')],
+  );
+  const containerId = statusesOf(pod).find(({ name }) => name === container)?.containerID;
+  /** The container whose log is read. */
+  const readId = useRef<string | undefined>(undefined);
+  const [readings, setReadings] = useState(0);
+  const readOn = (): void => setReadings((count) => count + 1);
 
   useEffect(() => {
-    lines.current = [];
-    dropped.current = 0;
     setProblem(undefined);
     setOver(false);
-    setVersion((version) => version + 1);
-    const range = Number.isNaN(atMs)
-      ? `tailLines=${FIRST_LINES}`
-      : `sinceTime=${encodeURIComponent(new Date(atMs - BEFORE_MS).toISOString())}`;
+    readId.current = containerId;
+    const since =
+      lines.resume() ?? (Number.isNaN(atMs) ? undefined : new Date(atMs - BEFORE_MS).toISOString());
     const path = `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}/log`;
-    const query_ = `container=${encodeURIComponent(container)}&timestamps=true&follow=${!isPrevious}&previous=${isPrevious}&${range}`;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const stream = session.stream(`${path}?${query_}`, {
+    const asked = new URLSearchParams({
+      ...{ container, timestamps: 'true', follow: String(!isPrevious), previous: String(isPrevious) },
+      ...(since === undefined ? { tailLines: String(FIRST_LINES) } : { sinceTime: since }),
+    });
+    let [news, retry]: ReturnType<typeof setTimeout>[] = [];
+    const stream = session.stream(`${path}?${asked.toString()}`, {
       onLines: (more) => {
-        for (const line of more) lines.current.push(parseLogLine(line));
-        if (lines.current.length > MAX_LINES * 1.1) {
-          dropped.current += lines.current.length - MAX_LINES;
-          lines.current = lines.current.slice(-MAX_LINES);
+        lines.add(more);
+        if (lines.isFull) {
+          stream.close();
+          setOver(true);
         }
-        timer ??= setTimeout(() => {
-          timer = undefined;
+        news ??= setTimeout(() => {
+          news = undefined;
           setVersion((version) => version + 1);
         }, NEWS_MS);
       },
       onEnd: ({ status, message, isWhole }) => {
         setOver(true);
-        if (!isWhole || status !== undefined)
-          setProblem(message === '' ? 'the connection has ended' : message);
+        if (isWhole) return;
+        const why = message === '' ? 'the connection has ended' : message;
+        // What the agent refuses, it refuses again.
+        const isBroken = status === undefined || status >= 500;
+        setProblem(isBroken ? `${why}; trying again…` : why);
+        if (isBroken) retry = setTimeout(readOn, RETRY_MS);
       },
+      maxLine: MAX_LINE,
     });
     return () => {
       stream.close();
-      clearTimeout(timer);
+      clearTimeout(news);
+      clearTimeout(retry);
     };
-  }, [session, metadata.uid, container, isPrevious, query.get('at')]);
+  }, [lines, readings]);
 
-  const all = lines.current;
-  const wanted = sought.toLowerCase();
-  const found = wanted === '' ? [] : all.filter(({ text }) => text.toLowerCase().includes(wanted));
-  const shown = onlyFound && wanted !== '' ? found : all;
+  // The log of a container ends with it, and goes on with the next one.
+  useEffect(() => {
+    if (!isOver || isPrevious || lines.isFull || containerId === readId.current) return;
+    if (lines.all.length > 0) lines.note(`${container} was started again`);
+    readOn();
+  }, [isOver, containerId]);
+
+  // Before anything of it is shown.
+  useMemo(() => lines.search(sought), [lines, sought]);
+  const { all, found } = lines;
+  const shown = onlyFound && sought !== '' ? found : all;
 
   useLayoutEffect(() => {
     const element = box.current!;
@@ -101,7 +122,7 @@ export function LogView({ session, pod, query }: LogViewProps): JSX.Element {
   const jumpTo = (way: 1 | -1): void => {
     if (found.length === 0) return;
     const top = Math.round(scrollPx / LINE_PX);
-    const places = shown.flatMap(({ text }, at) => (text.toLowerCase().includes(wanted) ? [at] : []));
+    const places = shown.flatMap((line, at) => (lines.isFound(line) ? [at] : []));
     const middle = top + Math.floor(viewPx / LINE_PX / 2);
     const next =
       way > 0
@@ -165,7 +186,11 @@ export function LogView({ session, pod, query }: LogViewProps): JSX.Element {
           type="button"
           class="live"
           aria-pressed={isFollowing}
-          onClick={() => setFollowing(!isFollowing)}
+          onClick={() => {
+            if (lines.isFull)
+              location.hash = podPath(metadata.namespace, metadata.name, 'logs', { container });
+            setFollowing(!isFollowing);
+          }}
         >
           <i aria-hidden="true" /> Follow
         </button>
@@ -173,8 +198,9 @@ export function LogView({ session, pod, query }: LogViewProps): JSX.Element {
         <span class="hint">
           {isPrevious && 'Of the container before. '}
           {!Number.isNaN(atMs) && `Around ${formatTime(atMs)}. `}
-          {dropped.current > 0 && `${dropped.current} older lines are not shown. `}
-          {isOver && problem === undefined && 'The log has ended.'}
+          {lines.dropped > 0 && `${lines.dropped} older lines are not shown. `}
+          {lines.isFull && 'Later lines are not shown: Follow leads to them. '}
+          {isOver && !lines.isFull && problem === undefined && 'The log has ended.'}
         </span>
       </div>
       {problem !== undefined && (
@@ -238,9 +264,12 @@ interface LogRowProps {
   readonly isMoment: boolean;
 }
 
-function LogRow({ line: { atMs, text }, top, sought, isMoment }: LogRowProps): JSX.Element {
+function LogRow({ line: { atMs, text, isNote }, top, sought, isMoment }: LogRowProps): JSX.Element {
   return (
-    <div class={isMoment ? 'line moment' : 'line'} style={{ top: `${top}px` }}>
+    <div
+      class={`line${isMoment ? ' moment' : ''}${isNote === true ? ' note' : ''}`}
+      style={{ top: `${top}px` }}
+    >
       <time title={atMs === undefined ? '' : new Date(atMs).toISOString()}>
         {atMs === undefined ? '' : formatMoment(atMs)}
       </time>
