@@ -22,6 +22,8 @@ interface ChartProps {
 }
 
 const HEIGHT_PX = 150;
+/** What a chart shows at least: of one moment alone there is no axis. */
+const LEAST_S = 60;
 
 /** Values over time. */
 export function Chart({
@@ -54,7 +56,10 @@ export function Chart({
             legend: { show: false },
             cursor: { show: false },
           },
-          scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+          scales: {
+            x: { range: (_, min, max) => rangeOfTimes(min, max, isBars) },
+            y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
+          },
           axes: [
             {
               ...axis,
@@ -114,6 +119,13 @@ export function Chart({
       />
     </figure>
   );
+}
+
+/** From the first time to the last one; a bar stands behind its time. */
+export function rangeOfTimes(fromS: number, toS: number, isBars: boolean): [number, number] {
+  if (!Number.isFinite(fromS)) return [0, 1];
+  const from = Math.min(fromS, toS - LEAST_S);
+  return [from, isBars ? toS + (toS - from) / 60 : toS];
 }
 
 function larger(one: number | null, other: number | null): number | null {

@@ -5,6 +5,7 @@ const TIME = new Intl.DateTimeFormat(undefined, {
   hour12: false,
 });
 const MINUTES = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hour12: false });
+const ZONE = new Intl.DateTimeFormat(undefined, { hour: 'numeric', timeZoneName: 'shortOffset' });
 const DAY = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric', month: 'short' });
 
 /** `14:03:07.250`, or with the day in front where that is not today. */
@@ -27,6 +28,12 @@ export function formatTick(ms: number, stepMs: number): string {
   if (stepMs < 60_000) return TIME.format(ms);
   const time = MINUTES.format(ms);
   return stepMs >= 86_400_000 || time === '00:00' ? DAY.format(ms) : time;
+}
+
+/** The zone of all times here, which is the browser's: `UTC`, `GMT+2`. */
+export function formatZone(ms: number): string {
+  const parts = ZONE.formatToParts(ms);
+  return parts.find(({ type }) => type === 'timeZoneName')?.value ?? '';
 }
 
 /** The day of a moment, in words. */

@@ -1,3 +1,5 @@
+import { showInvisible } from '#base/text/show-invisible.js';
+
 /** The pod that a record is about. */
 export interface EntryPod {
   readonly uid: string;
@@ -31,7 +33,7 @@ export function parseEntry(line: string): JournalEntry | undefined {
     const { id, atMs, kind, type, reason } = entry;
     const words = [id, kind, type, reason];
     if (!words.every((each) => typeof each === 'string') || typeof atMs !== 'number') return undefined;
-    return { message: '', ...entry } as JournalEntry;
+    return { ...entry, message: showInvisible(entry.message ?? '') } as JournalEntry;
   } catch {
     return undefined;
   }

@@ -1,7 +1,7 @@
 import { type JSX } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useStore } from '../data/store.js';
-import { formatDay } from '../time-text.js';
+import { formatDay, formatZone } from '../time-text.js';
 import { Details } from './details.js';
 import { drawAxis } from './draw-axis.js';
 import { drawLanes, type Hit, readPalette } from './draw-lanes.js';
@@ -387,7 +387,7 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
             <input
               ref={filterField}
               type="search"
-              placeholder="Filter pods, namespaces, containers  ( / )"
+              placeholder="Filter pods, containers ( / )"
               value={text}
               onInput={(event) => setText(event.currentTarget.value)}
             />
@@ -405,7 +405,9 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
           onKeyDown={onKeyDown}
         >
           <div class="axis-row">
-            <div class="corner">{formatDay(window.fromMs)}</div>
+            <div class="corner">
+              {formatDay(window.fromMs)} <span class="zone">{formatZone(window.fromMs)}</span>
+            </div>
             <div class="axis" ref={axis} aria-hidden="true" />
           </div>
           <div class="lanes" ref={scroller} onScroll={(event) => setScroll(event.currentTarget.scrollTop)}>

@@ -1,5 +1,6 @@
 import { type JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { showInvisible } from '#base/text/show-invisible.js';
 import { type HistoryFeed } from '../data/history-feed.js';
 import {
   type ContainerStatus,
@@ -215,6 +216,8 @@ function ContainerCard({ container, pod, now, results }: ContainerCardProps): JS
   const probes = (['startupProbe', 'readinessProbe', 'livenessProbe'] as const).filter(
     (each) => written?.[each] !== undefined,
   );
+  const began = Date.parse(state.running?.startedAt ?? '');
+  const beganMs = Number.isNaN(began) ? -Infinity : began;
   const before = describeEnd({ name, ...(lastState && { state: lastState }) });
   const { requests = {}, limits = {} } = written?.resources ?? {};
   const amounts = Object.keys({ ...requests, ...limits }).map(
@@ -238,7 +241,7 @@ function ContainerCard({ container, pod, now, results }: ContainerCardProps): JS
       {probes.map((each) => (
         <Fact key={each} name={`${each[0]!.toUpperCase()}${each.slice(1).replace('Probe', ' probe')}`}>
           {describeProbe(written![each]!)}
-          <ProbeVerdict results={results} kind={each} now={now} />
+          <ProbeVerdict results={results} kind={each} sinceMs={beganMs} now={now} />
         </Fact>
       ))}
       {amounts.length > 0 && <Fact name="Request / limit">{amounts.join(' · ')}</Fact>}
@@ -254,18 +257,24 @@ function ContainerCard({ container, pod, now, results }: ContainerCardProps): JS
   );
 }
 
-/** How a probe went the last time that its result changed. */
+/** How a probe of the container that runs went the last time that its result changed. */
 function ProbeVerdict({
   results,
   kind,
+  sinceMs,
   now,
 }: {
   results: readonly Mark[];
   kind: string;
+  /** When the container began: what came before was of the one before. */
+  sinceMs: number;
   now: number;
 }): JSX.Element | null {
   const last = results.findLast(
-    ({ entry }) => entry.kind === 'probe' && entry.reason.toLowerCase().startsWith(kind.replace('Probe', '')),
+    ({ entry, atMs }) =>
+      entry.kind === 'probe' &&
+      atMs >= sinceMs &&
+      entry.reason.toLowerCase().startsWith(kind.replace('Probe', '')),
   );
   if (last === undefined) return null;
   const { tone, atMs, entry } = last;
@@ -290,7 +299,10 @@ function Events({
   now: number;
 }): JSX.Element {
   useStore(history);
-  const entries = history.tracks.entries.filter(({ pod }) => pod?.uid === uid).reverse();
+  // A record may be later than what it is about, as of an event that repeats.
+  const entries = history.tracks.entries
+    .filter(({ pod }) => pod?.uid === uid)
+    .sort((one, other) => other.atMs - one.atMs);
   return (
     <>
       <p class="tools">
@@ -337,9 +349,10 @@ function Manifest({
 }): JSX.Element {
   const [text, setText] = useState<string | undefined>();
   useEffect(() => {
-    session
-      .text(`/agent/api/v1/namespaces/${namespace}/pods/${name}?format=yaml`)
-      .then(setText, (error: unknown) => setText(`# ${(error as Error).message}`));
+    session.text(`/agent/api/v1/namespaces/${namespace}/pods/${name}?format=yaml`).then(
+      (yaml) => setText(showInvisible(yaml)),
+      (error: unknown) => setText(`# ${(error as Error).message}`),
+    );
   }, [session, namespace, name]);
   return (
     <>

@@ -75,7 +75,7 @@ export function PodsView({ session, pods }: PodsViewProps): JSX.Element {
           <span class="visually-hidden">Filter pods</span>
           <input
             type="search"
-            placeholder="Filter by name, namespace, state, image"
+            placeholder="Filter by name, state, image"
             value={text}
             onInput={(event) => setText(event.currentTarget.value)}
           />

@@ -8,11 +8,16 @@ import { formatBytes } from '../time-text.js';
 const CPU = [{ label: 'used', colour: 'info' }];
 const MEMORY = [{ label: 'working set', colour: 'pull' }];
 
+/** `1.25 cores`, and of little as elsewhere: `12m`. */
+function formatCores(cores: number): string {
+  return cores > 0 && cores < 0.1 ? `${Math.round(cores * 1_000)}m` : `${cores.toFixed(2)} cores`;
+}
+
 /** CPU and memory over time. */
 export function UsageCharts({ points }: { points: UsagePoints }): JSX.Element {
   return (
     <div class="charts">
-      <Chart title="CPU" data={points.cpu} series={CPU} format={(value) => `${value.toFixed(2)} cores`} />
+      <Chart title="CPU" data={points.cpu} series={CPU} format={formatCores} />
       <Chart title="Memory" data={points.memory} series={MEMORY} format={formatBytes} />
     </div>
   );

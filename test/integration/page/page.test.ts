@@ -80,7 +80,10 @@ describe.skipIf(BROWSER === undefined)('the page in a browser (needs chromium)',
       answer.write(`${at(1)} first\n${at(2)} ${HOSTILE}\n${at(3)} an Error here\n`);
       return undefined;
     });
-    agent.on('GET /api/v1/namespaces/default/pods/web', () => aKubePod('web'));
+    agent.on('GET /api/v1/namespaces/default/pods/web', () => {
+      const pod = aKubePod('web') as { metadata: object };
+      return { ...pod, metadata: { ...pod.metadata, annotations: { note: 'a\u202eb' } } };
+    });
   });
 
   afterEach(async () => {
@@ -177,11 +180,39 @@ describe.skipIf(BROWSER === undefined)('the page in a browser (needs chromium)',
     await page.getByText('first').waitFor({ state: 'detached' });
   });
 
+  it('has the newest event first, whatever order they were recorded in, and a probe of the container that runs alone', async () => {
+    const { page, agent } = stage;
+    const began = new Date(Date.now() - 30_000).toISOString();
+    const probe = { httpGet: { port: 80 } };
+    agent.on('WATCH /api/v1/pods', (_, answer) => {
+      const state = { running: { startedAt: began } };
+      const status = { phase: 'Running', containerStatuses: [{ name: 'main', ready: true, state }] };
+      const spec = { containers: [{ name: 'main', image: 'a', readinessProbe: probe }] };
+      const object = { ...aKubePod('web', { status }), spec };
+      answer.write(`${JSON.stringify({ type: 'ADDED', object })}\n`);
+      answer.write(`${JSON.stringify({ type: 'BOOKMARK', object: { metadata: {} } })}\n`);
+      return undefined;
+    });
+    await enter();
+    following[0]!.write(record(90_000, 'event', 'Repeated', { message: 'of before' }));
+    await page.goto(`${stage.origin}/#/pods/default/web/events`);
+    await page.getByText('of before').waitFor();
+    const times = await page.locator('.event-list time').allTextContents();
+    expect(times).toEqual([...times].sort().reverse());
+    await page.goto(`${stage.origin}/#/pods/default/web`);
+    const card = page.getByRole('region', { name: 'main' });
+    await card.getByText('GET http :80/').waitFor();
+    expect(await card.getByText('Fails since').count()).toBe(0);
+    following[0]!.write(record(0, 'probe', 'ReadinessFailed', { type: 'Warning', message: 'it is slow' }));
+    await card.getByText('it is slow').waitFor();
+  });
+
   it('has a manifest, a node, a generator and a doctor, also before an agent that lacks some of it', async () => {
     const { page } = stage;
     await enter();
     await page.goto(`${stage.origin}/#/pods/default/web/manifest`);
     await page.getByText('phase: Running').waitFor();
+    await page.getByText(String.raw`note: a\u202Eb`).waitFor();
     await page.goto(`${stage.origin}/#/node`);
     await page.getByText('This is an observer').waitFor();
     await page.goto(`${stage.origin}/#/generator`);
