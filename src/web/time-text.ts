@@ -30,10 +30,11 @@ export function formatTick(ms: number, stepMs: number): string {
   return stepMs >= 86_400_000 || time === '00:00' ? DAY.format(ms) : time;
 }
 
-/** The zone of all times here, which is the browser's: `UTC`, `GMT+2`. */
+/** The zone of all times here, which is the browser's: `UTC`, `UTC+2`. */
 export function formatZone(ms: number): string {
   const parts = ZONE.formatToParts(ms);
-  return parts.find(({ type }) => type === 'timeZoneName')?.value ?? '';
+  const zone = parts.find(({ type }) => type === 'timeZoneName')?.value ?? '';
+  return zone.replace('GMT', 'UTC').replace(/\+0$/, '');
 }
 
 /** The day of a moment, in words. */

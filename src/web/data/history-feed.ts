@@ -77,27 +77,24 @@ export class HistoryFeed extends Store implements TimelineSource {
     const since = Math.max(0, Math.floor(sinceMs));
     const room = Math.max(0, this.#maxEntries - this.tracks.entries.length);
     let older: JournalEntry[] = [];
-    let isCut = false;
-    // They come from the oldest on, and the newest are kept.
-    const keepNewest = (max: number): void => {
-      if (older.length <= max) return;
-      older = older.slice(older.length - room);
-      isCut = true;
-    };
+    let count = 0;
     const problem = await new Promise<string>((resolve) => {
       this.#session.stream(`/events?follow=false&since=${since}&until=${until}`, {
         onLines: (lines) => {
-          older.push(...toEntries(lines));
-          keepNewest(2 * room + 1_000);
+          const entries = toEntries(lines);
+          count += entries.length;
+          older.push(...entries);
+          // They come from the oldest on, and the newest are kept.
+          if (older.length > 2 * room + 1_000) older = older.slice(older.length - room);
         },
         onEnd: ({ isWhole, message }) => resolve(isWhole ? '' : message || NO_WORDS),
       });
     });
     this.olderProblem = problem;
     if (problem === '') {
-      keepNewest(room);
-      this.isFull = isCut;
-      this.fromMs = isCut ? (older[0]?.atMs ?? this.fromMs) : since;
+      older = older.slice(Math.max(0, older.length - room));
+      this.isFull = count > room;
+      this.fromMs = this.isFull ? (older[0]?.atMs ?? this.fromMs) : since;
       await this.#rebuild(older);
     } else this.#olderAgainMs = Date.now() + OLDER_AGAIN_MS;
     this.isLoadingOlder = false;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { LineSplitter } from './line-splitter.js';
 
-const bytes = (text: string): ArrayBuffer => new TextEncoder().encode(text).buffer as ArrayBuffer;
+const bytes = (text: string): ArrayBuffer => new TextEncoder().encode(text).buffer;
 
 it('gives whole lines, and keeps what has no end yet', () => {
   const splitter = new LineSplitter();

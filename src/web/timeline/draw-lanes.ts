@@ -1,4 +1,5 @@
 import { type Tone } from '../data/shown-pod.js';
+import { LabelPlaces } from './label-places.js';
 import { type Row } from './rows.js';
 import { type Tick, type TimeWindow } from './time-window.js';
 import { type Band } from './timeline-source.js';
@@ -55,6 +56,8 @@ const FONT = '11px ui-sans-serif, system-ui, sans-serif';
 const MERGE_PX = 9;
 /** The end of a container's life. */
 const END_PX = 5;
+/** Nothing has room for words that is shorter. */
+const MIN_LABEL_PX = 24;
 const ORDER: readonly Tone[] = ['bad', 'warn', 'ok', 'info', 'quiet'];
 const MARK_ORDER: readonly MarkKind[] = ['died', 'finding', 'restart', 'probe', 'call', 'node', 'event'];
 /** Thickness of spans, and their distance from the middle of the row. */
@@ -95,6 +98,7 @@ export function drawLanes(context: CanvasRenderingContext2D, drawing: Drawing): 
   const endX = toX(endMs);
   if (drawing.isRecording && endX < widthPx)
     hatch(context, endX, 0, widthPx - endX, heightPx, palette.grid, 9);
+  for (const band of bands) drawBandName(context, band, drawing, toX);
   const nowX = toX(nowMs);
   if (nowX >= 0 && nowX <= widthPx) {
     context.fillStyle = palette.now;
@@ -116,6 +120,7 @@ function drawRow(
   // Thin and short ones stay visible above long ones.
   const level = ({ kind }: Span): number =>
     ['gap', 'trouble', 'run', 'pull', 'hang', 'sync', 'call'].indexOf(kind);
+  const labels: Label[] = [];
   let lastSyncX = -Infinity;
   for (const span of spans.sort((one, other) => level(one) - level(other) || one.fromMs - other.fromMs)) {
     if (hiddenKinds.has(groupOf(span.kind))) continue;
@@ -127,7 +132,8 @@ function drawRow(
     if (span.kind === 'sync') lastSyncX = from;
     const { height, shift } = SHAPES[span.kind];
     const y = middle + shift - height / 2;
-    drawSpan(context, span, { x: from, y, width, height }, drawing);
+    const label = drawSpan(context, span, { x: from, y, width, height }, drawing);
+    if (label !== undefined) labels.push(label);
     if (span === selected) outline(context, from - 2, y - 2, width + 4, height + 4, drawing.palette.text);
     hits.push({
       row,
@@ -138,6 +144,7 @@ function drawRow(
       bottomPx: Math.max(y + height, middle + 8),
     });
   }
+  const signs: Hit[] = [];
   const marks = row.lanes.flatMap((lane) => visibleMarks(lane.marks, drawing));
   marks.sort((one, other) => one.atMs - other.atMs);
   for (let at = 0; at < marks.length;) {
@@ -146,9 +153,11 @@ function drawRow(
     while (end < marks.length && toX(marks[end]!.atMs) - x < MERGE_PX) end++;
     const group = marks.slice(at, end).sort(worstFirst);
     drawMark(context, group, x, middle, drawing);
-    hits.push({ row, marks: group, fromPx: x - 6, toPx: x + 6, topPx: middle - 9, bottomPx: middle + 9 });
+    signs.push({ row, marks: group, fromPx: x - 6, toPx: x + 6, topPx: middle - 9, bottomPx: middle + 9 });
     at = end;
   }
+  hits.push(...signs);
+  drawLabels(context, labels, signs);
 }
 
 function visibleMarks(marks: readonly Mark[], { window, showsAll, hiddenKinds }: Drawing): Mark[] {
@@ -169,7 +178,7 @@ function groupOf(kind: SpanKind | MarkKind): string {
 /** An incident lies under all rows; its name stands at the lower edge. */
 function drawBand(
   context: CanvasRenderingContext2D,
-  { label, fromMs, toMs }: Band,
+  { fromMs, toMs }: Band,
   { palette, widthPx, heightPx, endMs }: Drawing,
   toX: (ms: number) => number,
 ): void {
@@ -184,8 +193,24 @@ function drawBand(
   if (toX(fromMs) >= 0) context.fillRect(from, 0, 1, heightPx);
   if (toMs !== undefined && toX(toMs) <= widthPx) context.fillRect(from + width - 1, 0, 1, heightPx);
   context.globalAlpha = 1;
-  const box = { x: from, y: heightPx - 22, width: Math.max(width, 90), height: 18 };
-  drawLabel(context, label, box, palette.bad);
+}
+
+/** Above all rows, so that it can be read. */
+function drawBandName(
+  context: CanvasRenderingContext2D,
+  { label, fromMs, toMs }: Band,
+  { palette, widthPx, heightPx, endMs }: Drawing,
+  toX: (ms: number) => number,
+): void {
+  const from = Math.max(0, toX(fromMs));
+  const to = Math.min(widthPx, toX(toMs ?? endMs));
+  if (to < from || from >= widthPx) return;
+  const width = context.measureText(label).width + 12;
+  const left = Math.min(from, widthPx - width);
+  context.fillStyle = palette.bad;
+  rounded(context, left, heightPx - 22, width, 18, 4);
+  context.fillStyle = palette.onBar;
+  context.fillText(label, left + 6, heightPx - 12.5);
 }
 
 function worstFirst(one: Mark, other: Mark): number {
@@ -195,6 +220,15 @@ function worstFirst(one: Mark, other: Mark): number {
   );
 }
 
+/** Words that name a span. */
+interface Label {
+  readonly text: string;
+  readonly box: Box;
+  readonly colour: string;
+  readonly tone: Tone;
+  readonly isAtEnd: boolean;
+}
+
 interface Box {
   readonly x: number;
   readonly y: number;
@@ -202,16 +236,20 @@ interface Box {
   readonly height: number;
 }
 
-function drawSpan(context: CanvasRenderingContext2D, span: Span, box: Box, { palette }: Drawing): void {
+/** Draws it, and returns how it is named. */
+function drawSpan(
+  context: CanvasRenderingContext2D,
+  span: Span,
+  box: Box,
+  { palette }: Drawing,
+): Label | undefined {
   const { x, y, width, height } = box;
+  const { kind, tone, label: text, toMs } = span;
   const colour =
-    span.kind === 'pull' && span.tone !== 'bad'
-      ? palette.pull
-      : span.kind === 'sync'
-        ? palette.sync
-        : palette[span.tone];
+    kind === 'pull' && tone !== 'bad' ? palette.pull : kind === 'sync' ? palette.sync : palette[tone];
+  const label = { text, box, tone, isAtEnd: false };
   context.fillStyle = colour;
-  switch (span.kind) {
+  switch (kind) {
     case 'hang':
     case 'trouble':
       context.globalAlpha = 0.16;
@@ -220,50 +258,56 @@ function drawSpan(context: CanvasRenderingContext2D, span: Span, box: Box, { pal
       hatch(context, x, y, width, height, colour, 7);
       context.fillStyle = colour;
       context.fillRect(x, y, 2, height);
-      if (span.toMs !== undefined) context.fillRect(x + width - 2, y, 2, height);
-      drawLabel(context, span.label, box, palette.text);
-      return;
+      if (toMs !== undefined) context.fillRect(x + width - 2, y, 2, height);
+      return { ...label, colour: palette.text };
     case 'gap':
       hatch(context, x, y, width, height, palette.muted, 6);
-      drawLabel(context, span.label, box, palette.text);
-      return;
+      return { ...label, colour: palette.text };
     case 'run':
-      drawRun(context, span, box, palette);
-      return;
+      return drawRun(context, span, box, palette);
     default:
       rounded(context, x, y, width, height, Math.min(2, width / 2));
-      if (span.kind === 'pull') drawLabel(context, span.label, box, palette.onBar);
+      return kind === 'pull' ? { ...label, colour: palette.onBar } : undefined;
   }
 }
 
 /** A life is green while it lasts; how it ended stands at its end, and a short one is its end alone. */
-function drawRun(context: CanvasRenderingContext2D, span: Span, box: Box, palette: Palette): void {
+function drawRun(
+  context: CanvasRenderingContext2D,
+  { tone, toMs, label: text }: Span,
+  box: Box,
+  palette: Palette,
+): Label | undefined {
   const { x, y, width, height } = box;
-  const isOver = span.toMs !== undefined;
+  const isOver = toMs !== undefined;
   const isShort = width < 3 * END_PX;
-  context.fillStyle = isOver && isShort ? palette[span.tone] : palette.ok;
+  context.fillStyle = isOver && isShort ? palette[tone] : palette.ok;
   context.globalAlpha = isOver && !isShort ? 0.42 : 0.92;
   rounded(context, x, y, width, height, Math.min(4, width / 2));
   context.globalAlpha = 1;
-  if (!isOver || isShort) return;
-  context.fillStyle = palette[span.tone];
+  if (!isOver || isShort) return undefined;
+  context.fillStyle = palette[tone];
   rounded(context, x + width - END_PX, y - 1, END_PX, height + 2, 2);
-  const left = x + width - END_PX - 5 - context.measureText(span.label).width;
-  if (left > Math.max(x, 0) + 4)
-    drawLabel(context, span.label, { ...box, x: left - 6, width: x + width - left + 6 }, palette.text);
+  return { text, box: { ...box, width: width - END_PX }, colour: palette.text, tone, isAtEnd: true };
 }
 
-/** Only where it has room; a label that is cut says nothing. */
-function drawLabel(
+/** Only where they have room beside the signs; words that are cut say nothing. The worst come first. */
+function drawLabels(
   context: CanvasRenderingContext2D,
-  text: string,
-  { x, y, width, height }: Box,
-  colour: string,
+  labels: readonly Label[],
+  signs: readonly Hit[],
 ): void {
-  const left = Math.max(x, 0) + 6;
-  if (text === '' || width < 24 || context.measureText(text).width > x + width - left - 4) return;
-  context.fillStyle = colour;
-  context.fillText(text, left, y + height / 2 + 0.5);
+  const places = new LabelPlaces(signs);
+  const worst = [...labels].sort((one, other) => ORDER.indexOf(one.tone) - ORDER.indexOf(other.tone));
+  for (const { text, box, colour, isAtEnd } of worst) {
+    const { x, y, width, height } = box;
+    if (text === '' || width < MIN_LABEL_PX) continue;
+    const widthPx = context.measureText(text).width;
+    const left = places.take({ fromPx: Math.max(x, 0) + 6, toPx: x + width - 4, widthPx, isAtEnd });
+    if (left === undefined) continue;
+    context.fillStyle = colour;
+    context.fillText(text, left, y + height / 2 + 0.5);
+  }
 }
 
 function drawMark(
