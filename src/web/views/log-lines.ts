@@ -7,7 +7,7 @@ export interface LogLinesLimits {
 }
 
 /** A line is shown in pieces of this length. */
-export const MAX_LINE = 4_096;
+export const MAX_LINE = 2_048;
 const LIMITS: LogLinesLimits = { maxLines: 20_000, maxCharacters: 8 << 20 };
 /** How much more there may be before the oldest go, as a factor. */
 const SLACK = 1.1;

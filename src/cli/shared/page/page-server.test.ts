@@ -183,6 +183,19 @@ describe('a client without a session', () => {
     stream.terminate();
   });
 
+  it('gets no answers to requests that it sends without waiting for one', async () => {
+    const socket = connectTcp(port, '127.0.0.1');
+    socket.write(`GET /page.js HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`.repeat(40));
+    const answers = (await text(socket).catch(() => '')).split('HTTP/1.1 200').length - 1;
+    expect(answers).toBeLessThanOrEqual(4);
+    const patient = connectTcp(port, '127.0.0.1');
+    for (let at = 0; at < 10; at++) {
+      patient.write(`GET /page.js HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
+      expect(String(await once(patient, 'data'))).toContain('HTTP/1.1 200');
+    }
+    patient.destroy();
+  });
+
   it('shares the bytes of a file with all others, however it is encoded', async () => {
     const files = new PageFiles(pathToFileURL(`${folder}/`));
     const [one, other] = [(await files.find('/page.js'))!, (await files.find('/page.js'))!];

@@ -7,7 +7,7 @@
  * @module
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo } from 'node:net';
+import { type AddressInfo, type Socket } from 'node:net';
 import { type Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { type Clock } from '#base/time/clock.js';
@@ -40,6 +40,8 @@ const MAX_CONNECTIONS = 256;
 const MAX_STRANGERS = 64;
 /** Longer than the slowest answer, the doctor's: a client that takes nothing of its answer is gone. */
 const STALLED_MS = 120_000;
+/** Of a connection: browsers wait for an answer before they send the next request. */
+const MAX_OPEN_REQUESTS = 4;
 const MAX_BODY_BYTES = 4_096;
 const LIMITS = {
   ...{ headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 2_000 },
@@ -58,6 +60,7 @@ const LINK_ANSWERS: Readonly<Record<LinkRefusal, string>> = {
 export class PageServer implements AsyncDisposable {
   readonly #options: PageServerOptions;
   readonly #server: Server;
+  readonly #openRequests = new WeakMap<Socket, number>();
   readonly #strangers = new StrangerSockets({ max: MAX_STRANGERS });
   #access: PageAccess | undefined;
   #port = 0;
@@ -100,6 +103,14 @@ export class PageServer implements AsyncDisposable {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { socket } = request;
+    const count = (this.#openRequests.get(socket) ?? 0) + 1;
+    if (count > MAX_OPEN_REQUESTS) {
+      socket.destroy();
+      return;
+    }
+    this.#openRequests.set(socket, count);
+    response.once('close', () => this.#openRequests.set(socket, this.#openRequests.get(socket)! - 1));
     const ending = new AbortController();
     response.once('close', () => ending.abort());
     try {
