@@ -24,6 +24,11 @@ export function windowAtNow(lengthMs: number, nowMs: number): TimeWindow {
   return { fromMs, toMs: fromMs + lengthMs };
 }
 
+/** The window of that length with a moment in its middle. */
+export function windowAround(ms: number, lengthMs: number): TimeWindow {
+  return { fromMs: ms - lengthMs / 2, toMs: ms + lengthMs / 2 };
+}
+
 /** Makes it longer (`factor` above 1) or shorter; the moment stays where it is. */
 export function zoomAt({ fromMs, toMs }: TimeWindow, factor: number, atMs: number): TimeWindow {
   const length = toMs - fromMs;

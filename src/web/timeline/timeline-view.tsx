@@ -18,7 +18,16 @@ import {
   type Selection,
 } from './rows.js';
 import { Scrubber } from './scrubber.js';
-import { panBy, SHORTEST_MS, stepFor, ticksOf, type TimeWindow, windowAtNow, zoomAt } from './time-window.js';
+import {
+  panBy,
+  SHORTEST_MS,
+  stepFor,
+  ticksOf,
+  type TimeWindow,
+  windowAround,
+  windowAtNow,
+  zoomAt,
+} from './time-window.js';
 import { type Band, type PodStates, type TimelineSource } from './timeline-source.js';
 import { Chips, RANGES, type Shown, TimeTools } from './toolbar.js';
 import { type Mark, type Span } from './tracks.js';
@@ -36,6 +45,10 @@ const TICK_PX = 110;
 const FIRST_RANGE_MS = 900_000;
 /** Older records are read this much ahead of what is shown, as a part of the window. */
 const AHEAD = 0.5;
+/** How much a pixel of the wheel zooms, as an exponent. */
+const WHEEL_ZOOM = 0.0022;
+/** What is so near to now, as a part of the window, is now. */
+const NEAR_NOW = 0.08;
 const OFFSET_MS = -new Date().getTimezoneOffset() * 60_000;
 
 /** How much of a recording is seen before its begin and behind its end, as a part of it. */
@@ -81,12 +94,13 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
     setLive(live);
   };
   const zoom = (factor: number, atMs?: number): void => {
-    const window = getWindow(Date.now());
-    // Who follows goes on to follow, with now where it is.
-    if (isLive && (atMs === undefined || factor < 1)) {
-      const next = zoomAt(window, factor, Date.now());
-      moveTo(next, true);
-    } else moveTo(zoomAt(window, factor, atMs ?? (window.fromMs + window.toMs) / 2));
+    const nowMs = Date.now();
+    const window = getWindow(nowMs);
+    const { fromMs, toMs } = window;
+    // It goes on to follow, with now where it is, unless somebody zooms in on something before.
+    const isBefore = atMs !== undefined && factor < 1 && atMs < nowMs - (toMs - fromMs) * NEAR_NOW;
+    if (isLive && !isBefore) moveTo(zoomAt(window, factor, nowMs), true);
+    else moveTo(zoomAt(window, factor, atMs ?? (fromMs + toMs) / 2));
   };
   const pan = (part: number): void => moveTo(panBy(getWindow(Date.now()), part, history.endMs()));
   const goLive = (): void => {
@@ -94,7 +108,7 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
   };
 
   const goTo = (ms: number): void => {
-    moveTo({ fromMs: ms - lengthMs / 2, toMs: ms + lengthMs / 2 });
+    moveTo(windowAround(ms, lengthMs));
     player?.goTo(ms);
   };
   const close = (): void => {
@@ -201,25 +215,19 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
 
   useEffect(() => {
     const element = canvas.current!;
-    const onWheel = (event: WheelEvent): void => {
-      const box = scroller.current!;
-      const canScroll = box.scrollHeight > box.clientHeight + 1;
-      const isAcross = Math.abs(event.deltaX) > Math.abs(event.deltaY) || event.shiftKey;
-      if (!isAcross && canScroll && !event.ctrlKey && !event.metaKey && !event.altKey) return;
-      event.preventDefault();
-      const { width, left } = element.getBoundingClientRect();
-      if (isAcross) {
-        pan((event.deltaX === 0 ? event.deltaY : event.deltaX) / width);
-        return;
-      }
-      const { fromMs, toMs } = getWindow(Date.now());
-      zoom(Math.exp(event.deltaY * 0.0022), fromMs + ((event.clientX - left) / width) * (toMs - fromMs));
-    };
     const onAxisWheel = (event: WheelEvent): void => {
       event.preventDefault();
-      const { width, left } = element.getBoundingClientRect();
-      const { fromMs, toMs } = getWindow(Date.now());
-      zoom(Math.exp(event.deltaY * 0.0022), fromMs + ((event.clientX - left) / width) * (toMs - fromMs));
+      zoom(Math.exp(event.deltaY * WHEEL_ZOOM), timeAt(event.clientX));
+    };
+    const onWheel = (event: WheelEvent): void => {
+      const { deltaX, deltaY, shiftKey, ctrlKey, metaKey, altKey } = event;
+      const box = scroller.current!;
+      const canScroll = box.scrollHeight > box.clientHeight + 1;
+      const isAcross = Math.abs(deltaX) > Math.abs(deltaY) || shiftKey;
+      if (isAcross) {
+        event.preventDefault();
+        pan((deltaX === 0 ? deltaY : deltaX) / widthPx);
+      } else if (!canScroll || ctrlKey || metaKey || altKey) onAxisWheel(event);
     };
     const strip = axis.current!;
     element.addEventListener('wheel', onWheel, { passive: false });
@@ -230,6 +238,11 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
     };
   });
 
+  /** The moment below a place of the screen. */
+  const timeAt = (clientX: number, { fromMs, toMs } = getWindow(Date.now())): number => {
+    const { left, width } = canvas.current!.getBoundingClientRect();
+    return fromMs + ((clientX - left) / width) * (toMs - fromMs);
+  };
   const findHit = (event: { clientX: number; clientY: number }): Hit | undefined => {
     const { left, top } = canvas.current!.getBoundingClientRect();
     const [x, y] = [event.clientX - left, event.clientY - top];
@@ -264,8 +277,7 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
       const hit = findHit(up);
       if (hit !== undefined) select(hit);
       else setSelection(undefined);
-      const { left, width } = canvas.current!.getBoundingClientRect();
-      player?.goTo(start.fromMs + ((up.clientX - left) / width) * (start.toMs - start.fromMs));
+      player?.goTo(timeAt(up.clientX, start));
     };
     addEventListener('pointermove', onMove);
     addEventListener('pointerup', onUp);
@@ -290,12 +302,11 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
     if (item === undefined) return;
     setSelection({ row, item });
     const atMs = timeOf(item);
+    // What began before all that is known is at no moment.
+    if (!Number.isFinite(atMs)) return;
     player?.goTo(atMs);
-    const window = getWindow(Date.now());
-    if (atMs < window.fromMs || atMs > window.toMs) {
-      const length = window.toMs - window.fromMs;
-      if (Number.isFinite(atMs)) moveTo({ fromMs: atMs - length / 2, toMs: atMs + length / 2 });
-    }
+    const { fromMs, toMs } = getWindow(Date.now());
+    if (atMs < fromMs || atMs > toMs) moveTo(windowAround(atMs, toMs - fromMs));
   };
   const scrollTo = ({ topPx, heightPx }: Row): void => {
     const box = scroller.current!;

@@ -138,6 +138,34 @@ describe.skipIf(BROWSER === undefined)('the page in a browser (needs chromium)',
     expect(address).toMatch(/^#\/pods\/default\/web\/logs\?container=main&at=\d+$/);
   });
 
+  it('zooms in on what is below the pointer, and follows on where that is now', async () => {
+    const { page } = stage;
+    await enter();
+    await page.getByText('1 restart ·').waitFor();
+    const { x, width } = (await page.locator('canvas').boundingBox())!;
+    const row = (await page.getByRole('button', { name: /^web/ }).boundingBox())!;
+    const y = row.y + row.height / 2;
+    const live = page.getByRole('button', { name: 'Live' });
+    const zoomIn = async (): Promise<void> => {
+      await page.keyboard.down('Control');
+      await page.mouse.wheel(0, -400);
+      await page.keyboard.up('Control');
+    };
+    await page.mouse.move(x + width * 0.96, y);
+    await zoomIn();
+    await page.getByText(/warnings? in 6m/).waitFor();
+    expect(await live.getAttribute('aria-pressed')).toBe('true');
+    await page.getByRole('button', { name: '15m', exact: true }).click();
+    // The container died five minutes ago.
+    await page.mouse.move(x + width * (0.97 - 5 / 15), y);
+    await zoomIn();
+    await page.getByText(/warnings? in 6m/).waitFor();
+    expect(await live.getAttribute('aria-pressed')).toBe('false');
+    await page.mouse.click(x + width * (0.97 - 5 / 15), y);
+    const details = page.getByRole('complementary', { name: 'Details' });
+    await details.getByText('ContainerDied').first().waitFor();
+  });
+
   it('is used with the keyboard alone', async () => {
     const { page } = stage;
     await enter();
