@@ -235,6 +235,72 @@ describe.skipIf(BROWSER === undefined)('the page in a browser (needs chromium)',
     await card.getByText('it is slow').waitFor();
   });
 
+  it('shows names, labels, images and reasons that are markup as text, in every view', async () => {
+    const { page, agent } = stage;
+    const metadata = { name: HOSTILE, namespace: HOSTILE, uid: HOSTILE, labels: { [HOSTILE]: HOSTILE } };
+    const waiting = { reason: HOSTILE, message: HOSTILE };
+    const container = { name: HOSTILE, image: HOSTILE, ready: false, state: { waiting } };
+    const conditions = [{ type: HOSTILE, status: 'False', message: HOSTILE }];
+    const pod = {
+      metadata,
+      spec: { containers: [{ name: HOSTILE, image: HOSTILE }], volumes: [{ name: HOSTILE, hostPath: {} }] },
+      status: { phase: 'Running', conditions, containerStatuses: [container], podIP: HOSTILE },
+    };
+    agent.on('WATCH /api/v1/pods', (_, answer) => {
+      answer.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);
+      answer.write(`${JSON.stringify({ type: 'BOOKMARK', object: { metadata: {} } })}\n`);
+      return undefined;
+    });
+    agent.on('GET /agent', () => ({
+      ...{ kind: 'Agent', nodeName: HOSTILE, version: HOSTILE, problems: [HOSTILE], manifests: [HOSTILE] },
+      runtime: { name: HOSTILE, version: HOSTILE },
+    }));
+    agent.on('GET /incidents', () => ({
+      items: [
+        {
+          ...{ id: 1, state: HOSTILE, beganAt: new Date().toISOString(), gaps: [HOSTILE] },
+          findings: [{ code: HOSTILE, severity: HOSTILE, message: HOSTILE, remedy: HOSTILE, follows: [] }],
+        },
+      ],
+    }));
+    agent.on('GET /stopped', () => ({ items: [{ metadata }] }));
+    await enter();
+    following[0]!.write(record(0, HOSTILE, HOSTILE, { pod: metadata, container: HOSTILE, message: HOSTILE }));
+    const address = encodeURIComponent(HOSTILE);
+    const ofPod = ['', '/logs', '/events', '/manifest', '/terminal'].map(
+      (tab) => `pods/${address}/${address}${tab}`,
+    );
+    for (const view of ['timeline', 'pods', ...ofPod, 'node', 'generator', 'doctor', 'doctor/1']) {
+      await page.goto(`${stage.origin}/#/${view}`);
+      await page.getByText(HOSTILE).first().waitFor();
+      expect(await page.locator('img, main script, main style').count(), view).toBe(0);
+    }
+    // The server lets nobody ask for the log of a pod whose name can be none.
+    const others = stage.complaints.splice(0).filter((each) => !/^WebSocket .*\/log\?/.test(each));
+    expect(others).toEqual([]);
+  });
+
+  it('says that it is loading, and then that there is nothing', async () => {
+    const { page, agent } = stage;
+    agent.on('GET /events', (_, answer) => void following.push(answer));
+    const watchers: ServerResponse[] = [];
+    agent.on('WATCH /api/v1/pods', (_, answer) => void watchers.push(answer));
+    await page.goto(stage.server.makeLink());
+    await page.getByText('Reading the history…').waitFor();
+    expect(await page.getByRole('status').first().textContent()).toBe('Loading');
+    await page.goto(`${stage.origin}/#/pods`);
+    await page.getByText('Reading the pods…').waitFor();
+    await expect.poll(() => watchers.length).toBe(1);
+    watchers[0]!.write(`${JSON.stringify({ type: 'BOOKMARK', object: { metadata: {} } })}\n`);
+    await page.getByText('There are no pods on this node.').waitFor();
+    await page.goto(`${stage.origin}/#/timeline`);
+    await expect.poll(() => following.length).toBe(1);
+    following[0]!.write(':\n\n');
+    await page.getByText('No pods yet.').waitFor();
+    await page.goto(`${stage.origin}/#/nowhere`);
+    await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
+  });
+
   it('has a manifest, a node, a generator and a doctor, also before an agent that lacks some of it', async () => {
     const { page } = stage;
     await enter();

@@ -250,7 +250,9 @@ describe('what the page reads', () => {
       ...{ code: 200, body: '{"kind":"PodList","items":[]}' },
     });
     expect(agent.requests.at(-1)?.query).toEqual({ labelSelector: 'a' });
-    expect((await ask('/agent/agent', { headers })).code).toBe(200);
+    expect(await ask('/agent/agent', { headers })).toMatchObject({
+      ...{ code: 200, headers: { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } },
+    });
     expect((await ask('/session', { headers })).body).toBe(
       '{"version":"9","canWrite":false,"isRecorded":false}',
     );
