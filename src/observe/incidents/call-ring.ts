@@ -50,6 +50,7 @@ interface StoredCall extends RingCall {
 const CALL_BYTES = 300;
 /** gRPC's code. */
 const CANCELLED = 1;
+const SUCCESS: CallEnding = { code: 0 };
 
 /** See the module. */
 export class CallRing implements CallTap {
@@ -142,7 +143,7 @@ export class CallRing implements CallTap {
 
 /** Never the error itself: its stack holds on to the whole call, buffers included. */
 function toEnding(error: unknown): CallEnding {
-  if (error === undefined) return { code: 0 };
+  if (error === undefined) return SUCCESS;
   if (!(error instanceof GrpcStatusError) || error.status === CANCELLED) return { by: 'client' };
   return { code: error.status, message: error.details };
 }

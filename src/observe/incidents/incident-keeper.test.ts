@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Finding, type FindingCode } from '#doctor';
 import { type Incident, IncidentStore } from '#history';
@@ -26,7 +27,7 @@ async function setUp(isWritable = true) {
   if (!isWritable) await writeFile(join(folder, 'a-file'), '');
   const clock = new FakeClock();
   const logger = new LogRecorder();
-  const ring = new CallRing({ clock, maxBytes: 2 ** 20, maxAgeMs: 5 * MINUTE });
+  const ring = new CallRing({ clock, maxBytes: 8 * 2 ** 20, maxAgeMs: 5 * MINUTE });
   const tracker = new FindingTracker();
   const cutOff: Incident[] = [];
   const make = async (): Promise<IncidentKeeper> => {
@@ -60,13 +61,13 @@ async function setUp(isWritable = true) {
     await keeper.settled();
   };
   /** A status whose answer has a secret. */
-  const call = (id: string, error?: GrpcStatusError): void => {
+  const call = (id: string, error?: GrpcStatusError, message = ''): void => {
     const request = cri.ContainerStatusRequest.encode(
       cri.ContainerStatusRequest.fromPartial({ containerId: id }),
     );
     const sent = ring.sent(STATUS, request.finish());
     const answer = cri.ContainerStatusResponse.fromPartial({
-      status: { id, annotations: { password: SECRET }, metadata: { name: 'main' } },
+      status: { id, annotations: { password: SECRET }, metadata: { name: 'main' }, message },
     });
     if (error === undefined) sent.message(Buffer.from(cri.ContainerStatusResponse.encode(answer).finish()));
     sent.ended(error);
@@ -130,6 +131,25 @@ describe('an incident on the disk', () => {
       frames.flatMap((frame) => (frame.kind === 'blob' ? [file.readBlob(frame.blob)] : [])),
     );
     expect(Buffer.concat([bytes, ...blobs]).includes(SECRET)).toBe(false);
+  });
+
+  it('has each call once, however many are from before it, and those that come while these are written', async () => {
+    const { keeper, examineOnly, call, store } = await setUp();
+    for (let at = 0; at < 400; at++) call(`before-${at}`, undefined, `${at}`.repeat(5_000));
+    examineOnly('ListHangs');
+    for (let at = 0; at < 40; at++) {
+      call(`while-${at}`);
+      await nextTurn();
+    }
+    await keeper.settled();
+    await keeper[Symbol.asyncDispose]();
+    await using file = await RecordingFile.open(store.recordingOf(1));
+    const frames: RecordedFrame[] = [];
+    for await (const block of file.readFrames()) frames.push(...block);
+    for (const kind of ['begin', 'message', 'end']) {
+      const calls = frames.flatMap((frame) => (frame.kind === kind && 'call' in frame ? [frame.call] : []));
+      expect([calls.length, new Set(calls).size]).toEqual([440, 440]);
+    }
   });
 
   it('is a recording that replays: a client finds the answers of then', async () => {
