@@ -92,7 +92,8 @@ export function LogView({ session, pod, query }: LogViewProps): JSX.Element {
 
   // The log of a container ends with it, and goes on with the next one.
   useEffect(() => {
-    if (!isOver || isPrevious || lines.isFull || containerId === readId.current) return;
+    const isNew = containerId !== undefined && containerId !== readId.current;
+    if (!isNew || !isOver || isPrevious || lines.isFull) return;
     if (lines.all.length > 0) lines.note(`${container} was started again`);
     readOn();
   }, [isOver, containerId]);

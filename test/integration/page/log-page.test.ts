@@ -44,13 +44,12 @@ describe.skipIf(BROWSER === undefined)('a log on the page (needs chromium)', () 
     await stage[Symbol.asyncDispose]();
   });
 
-  /** The pod's container is this one now. */
-  const run = (type: string, id: string): void => {
+  /** The pod's container is this one now, or none. */
+  const run = (type: string, id: string | undefined): void => {
     const state = { running: { startedAt: '2026-01-02T03:04:00Z' } };
-    const status = {
-      phase: 'Running',
-      containerStatuses: [{ name: 'main', ready: true, containerID: `fake://${id}`, state }],
-    };
+    const isThere = id !== undefined;
+    const container = { name: 'main', ready: isThere, ...(isThere && { containerID: id }), state };
+    const status = { phase: 'Running', containerStatuses: [container] };
     watcher.write(`${JSON.stringify({ type, object: aKubePod('web', { status }) })}\n`);
   };
   const open = async (query = ''): Promise<void> => {
@@ -64,6 +63,9 @@ describe.skipIf(BROWSER === undefined)('a log on the page (needs chromium)', () 
     await open();
     answers[0]!.end(line(1, 'first words') + line(2, 'last words'));
     await stage.page.getByText('The log has ended.').waitFor();
+    // For a moment, as while a pod is restarted, there is none.
+    run('MODIFIED', undefined);
+    await stage.page.getByText('NotReady').waitFor();
     run('MODIFIED', 'two');
     await expect.poll(() => answers.length).toBe(2);
     answers[1]!.write(line(9, 'once more'));
