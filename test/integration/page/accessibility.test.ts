@@ -93,6 +93,13 @@ describe.skipIf(BROWSER === undefined)('everybody can use the page (needs chromi
       await page.keyboard.press('?');
       await page.getByRole('dialog').waitFor();
       found.push(...(await examine(page)).map((line) => `help: ${line}`));
+      await page.keyboard.press('Escape');
+      await page.getByTitle('List them').click();
+      await page.getByRole('complementary', { name: 'Problems' }).waitFor();
+      found.push(...(await examine(page)).map((line) => `problems: ${line}`));
+      await stage.restartServer();
+      await page.getByText('the session has ended').waitFor();
+      found.push(...(await examine(page)).map((line) => `disconnected: ${line}`));
       const stranger = await (await browser.newContext({ colorScheme })).newPage();
       await stranger.goto(stage.origin);
       await stranger.getByRole('heading', { name: 'The page needs a new link' }).waitFor();
