@@ -1,6 +1,6 @@
 import { type JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { type AgentFacts } from './data/agent-facts.js';
+import { useAgentFacts } from './data/agent-facts.js';
 import { HistoryFeed } from './data/history-feed.js';
 import { usePolled } from './data/polled.js';
 import { PodsFeed } from './data/pods-feed.js';
@@ -25,7 +25,6 @@ const VIEWS = [
   ['generator', 'Generator'],
   ['doctor', 'Doctor'],
 ] as const;
-const FACTS_MS = 10_000;
 /** Clocks that differ by less mislead nobody. */
 const MAX_AHEAD_MS = 15_000;
 
@@ -72,14 +71,14 @@ function Shell({ session, version }: { session: Session; version: string }): JSX
   const pods = useMemo(() => new PodsFeed(session, (all) => history.seed(all)), [session, history]);
   useStore(history);
   const route = useRoute();
-  const facts = usePolled<AgentFacts>(session, '/agent/agent', FACTS_MS);
+  const facts = useAgentFacts(session);
   const [isHelpOpen, setHelpOpen] = useKeys((digit) => {
     const chosen = VIEWS[digit - 1];
     if (chosen !== undefined) location.hash = `#/${chosen[0]}`;
   });
   const [view = 'timeline', namespace, name, tab] = route.parts;
-  const { nodeName, runtime } = facts.value ?? {};
-  const title = nodeName ?? (facts.isAbsent ? 'Observer' : 'Node');
+  const { nodeName, runtime, isObserver } = facts;
+  const title = nodeName ?? (isObserver ? 'Observer' : 'Node');
 
   useEffect(() => {
     document.title = name === undefined ? `${title} – podloop` : `${name} – podloop`;
@@ -95,6 +94,7 @@ function Shell({ session, version }: { session: Session; version: string }): JSX
           <b>{title}</b>
           {runtime?.name !== undefined && (
             <span class="muted">
+              {isObserver && 'observed, '}
               {runtime.name} {runtime.version}
             </span>
           )}
@@ -119,14 +119,12 @@ function Shell({ session, version }: { session: Session; version: string }): JSX
       <Notices
         history={history}
         version={version}
-        agentVersion={facts.value?.version}
-        problems={facts.value?.problems ?? []}
+        agentVersion={facts.version}
+        problems={facts.problems ?? []}
         aheadMs={session.aheadMs}
       />
       <main id="main" tabIndex={-1}>
-        {view === 'timeline' && (
-          <NodeTimeline {...{ session, history, pods }} isOfObserver={facts.isAbsent} />
-        )}
+        {view === 'timeline' && <NodeTimeline {...{ session, history, pods }} isOfObserver={isObserver} />}
         {view === 'pods' && name === undefined && <PodsView session={session} pods={pods} />}
         {view === 'pods' && namespace !== undefined && name !== undefined && (
           <PodView

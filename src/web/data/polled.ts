@@ -33,8 +33,11 @@ export function usePolled<Answer>(
         }
       } catch (error) {
         if (ending.signal.aborted) return;
-        const isAbsent = error instanceof Refused && error.status === 404;
-        setPolled(({ value }) => ({ value, error: (error as Error).message, isAbsent }));
+        const isMissing = error instanceof Refused && error.status === 404;
+        // Whoever cannot be asked has what it had.
+        setPolled(({ value, isAbsent }) => ({
+          ...{ value, error: (error as Error).message, isAbsent: isMissing || isAbsent },
+        }));
       }
       if (!ending.signal.aborted) timer = setTimeout(() => void ask(), everyMs);
     };

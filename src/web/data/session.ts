@@ -40,6 +40,7 @@ interface Facts {
   readonly version: string;
   readonly canWrite?: boolean;
   readonly isRecorded?: boolean;
+  readonly machine?: string;
 }
 
 /** What a terminal wants to know of its command. */
@@ -72,6 +73,8 @@ const NORMAL = 1000;
 export class Session {
   /** Whether it may change something. */
   canWrite = false;
+  /** The name of the machine, where it is that of the agent. */
+  machine: string | undefined;
   /** How far the clock of the server is ahead of the browser's, to a second or so. */
   aheadMs = 0;
   /** It changes when the browser opens another link. */
@@ -229,8 +232,9 @@ export async function openSession(): Promise<Opened> {
     localStorage.setItem(TOKEN, token);
   }
   const session = new Session(() => localStorage.getItem(TOKEN) ?? '');
-  const { version, canWrite = false, isRecorded = false } = await session.json<Facts>('/session');
+  const { version, canWrite = false, isRecorded = false, machine } = await session.json<Facts>('/session');
   session.canWrite = canWrite;
+  session.machine = machine;
   if (!isRecorded) return { session, version };
   return { session, version, recorded: await session.json<RecordedTimeline>('/records') };
 }

@@ -1,7 +1,7 @@
 import { type JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { type AgentFacts } from '../data/agent-facts.js';
-import { type Polled, usePolled } from '../data/polled.js';
+import { usePolled } from '../data/polled.js';
 import { type PodsFeed } from '../data/pods-feed.js';
 import { type Session } from '../data/session.js';
 import { useNow, useStore } from '../data/store.js';
@@ -34,7 +34,7 @@ interface NodeList {
 
 interface NodeViewProps {
   readonly session: Session;
-  readonly facts: Polled<AgentFacts>;
+  readonly facts: AgentFacts;
   readonly pods: PodsFeed;
 }
 
@@ -62,7 +62,7 @@ export function NodeView({ session, facts, pods }: NodeViewProps): JSX.Element {
   return (
     <section class="view">
       <div class="tools">
-        <h1>{node?.metadata.name ?? facts.value?.nodeName ?? 'Node'}</h1>
+        <h1>{node?.metadata.name ?? facts.nodeName ?? 'Node'}</h1>
         {conditions
           .filter((each) => each.type === 'Ready' || !isGood(each))
           .map((each) => (
@@ -104,22 +104,27 @@ export function NodeView({ session, facts, pods }: NodeViewProps): JSX.Element {
             )}
           </Card>
         )}
-        <Card title="Agent">
-          <Fact name="podloop">{facts.value?.version ?? '–'}</Fact>
-          <Fact name="Started">{formatAge(facts.value?.startedAt, now)} ago</Fact>
+        <Card title={facts.isObserver ? 'Observer' : 'Agent'}>
+          <Fact name="podloop">{facts.version ?? '–'}</Fact>
+          {facts.startedAt !== undefined && <Fact name="Started">{formatAge(facts.startedAt, now)} ago</Fact>}
           <Fact name="Runtime">
-            {nodeInfo['containerRuntimeVersion'] ?? facts.value?.runtime?.name ?? '–'}
+            {nodeInfo['containerRuntimeVersion'] ??
+              (facts.runtime === undefined
+                ? '–'
+                : `${facts.runtime.name ?? ''} ${facts.runtime.version ?? ''}`)}
           </Fact>
-          <Fact name="Kernel">{nodeInfo['kernelVersion'] ?? '–'}</Fact>
-          <Fact name="Addresses">{addresses.map(({ address }) => address).join(', ') || '–'}</Fact>
-          {(facts.value?.manifests ?? []).map((place) => (
+          {nodeInfo['kernelVersion'] !== undefined && <Fact name="Kernel">{nodeInfo['kernelVersion']}</Fact>}
+          {addresses.length > 0 && (
+            <Fact name="Addresses">{addresses.map(({ address }) => address).join(', ')}</Fact>
+          )}
+          {(facts.manifests ?? []).map((place) => (
             <Fact key={place} name="Manifests">
               <span class="mono">{place}</span>
             </Fact>
           ))}
-          {facts.value?.rootDir !== undefined && (
+          {facts.rootDir !== undefined && (
             <Fact name="Root folder">
-              <span class="mono">{facts.value.rootDir}</span>
+              <span class="mono">{facts.rootDir}</span>
             </Fact>
           )}
         </Card>

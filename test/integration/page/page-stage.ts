@@ -80,7 +80,7 @@ export class PageStage implements AsyncDisposable {
         ...{ clock, files: new PageFiles(pathToFileURL(`${folder}/`)), version: '9' },
         content:
           recorded === undefined
-            ? new AgentContent({ client, canWrite, examine, listImages })
+            ? new AgentContent({ client, canWrite, examine, listImages, machine: 'machine-7' })
             : new RecordedContent(recorded),
         onRefusedLink: () => undefined,
       });

@@ -346,6 +346,24 @@ describe.skipIf(BROWSER === undefined)('the page in a browser (needs chromium)',
     expect(agent.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
 
+  it('names the node that an observer watches, its runtime and its version', async () => {
+    const { page, agent } = stage;
+    agent.on('GET /agent', (_, answer) => void answer.writeHead(404).end('{}'));
+    agent.on('GET /version', () => ({ gitVersion: 'podloop v8.1' }));
+    agent.on('GET /debug/pleg', () => ({
+      ...{ atMs: Date.now(), forMs: 300_000, runtime: { name: 'containerd', version: '2.1.9' } },
+    }));
+    await enter();
+    const top = page.getByRole('banner');
+    await top.getByText('machine-7').waitFor();
+    await top.getByText('observed, containerd 2.1.9').waitFor();
+    await page.getByText('The agent is podloop 8.1, and this page is of 9').waitFor();
+    await page.goto(`${stage.origin}/#/node`);
+    const card = page.getByRole('region', { name: 'Observer' });
+    await card.getByText('5m ago').waitFor();
+    expect(await card.textContent()).not.toContain('–');
+  });
+
   it('warns of an agent of another version', async () => {
     stage.agent.on('GET /agent', () => ({ kind: 'Agent', version: '10' }));
     await enter();

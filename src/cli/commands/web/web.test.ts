@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { type CommanderError } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { FakeAgentServer } from '#support/fakes/fake-agent-server.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { type CliHost } from '../../cli-host.js';
 import { LineOutput } from '../../line-output.js';
@@ -25,6 +26,14 @@ async function refusalOf(...args: string[]): Promise<string> {
 }
 
 describe('the agent of a page', () => {
+  it('runs pods where the page may change something', async () => {
+    await using observer = await FakeAgentServer.start();
+    observer.on('GET /version', () => ({ gitVersion: 'podloop v9' }));
+    expect(await refusalOf('--write', '--socket', observer.socketPath)).toContain(
+      'an observer only watches them',
+    );
+  });
+
   it.each([
     'http://node1:10250',
     'node1:10250',

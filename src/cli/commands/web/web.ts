@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { hostname } from 'node:os';
 import { type Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { finished } from 'node:stream/promises';
@@ -9,7 +10,8 @@ import { type CliHost } from '../../cli-host.js';
 import { failure } from '../../command-failure.js';
 import { wrapNotes } from '../../help-layout.js';
 import { type AgentSession, socketOption, withAgent } from '../../shared/agent-session.js';
-import { type RemoteAgent } from '../../shared/api/agent-client.js';
+import { type AgentClient, type RemoteAgent } from '../../shared/api/agent-client.js';
+import { ApiError } from '../../shared/api/api-status.js';
 import { type CredentialFlags, readCredentials } from '../../shared/kubelet-flags.js';
 import { AgentContent } from '../../shared/page/agent-content.js';
 import { pagePortOption, servePage } from '../../shared/page/serve-page.js';
@@ -98,6 +100,7 @@ async function serve(flags: WebFlags, host: CliHost): Promise<void> {
     const { client, signal } = session;
     // Somebody who named the wrong agent reads it here and not on the page.
     await client.get('/version');
+    if (flags.write) await refuseObserver(client);
     const examination = new Cached({
       ...{ clock, deadlineMs: EXAMINATION_LIMIT_MS, freshMs: EXAMINATION_FRESH_MS },
       read: async (ending) => await examine(host, session, ending),
@@ -108,6 +111,7 @@ async function serve(flags: WebFlags, host: CliHost): Promise<void> {
     });
     const content = new AgentContent({
       ...{ client, canWrite: flags.write },
+      machine: client.remote === undefined ? hostname() : undefined,
       examine: async (ending) => await examination.get(ending),
       listImages: async (ending) => await images.get(ending),
     });
@@ -117,6 +121,15 @@ async function serve(flags: WebFlags, host: CliHost): Promise<void> {
     });
   };
   await withAgent(host, flags, work, { servesUntilInterrupted: true, remote: await toRemote(flags) });
+}
+
+/** Rejects for an observer, which changes nothing and runs no commands. */
+async function refuseObserver(client: AgentClient): Promise<void> {
+  await client.get('/agent').catch((error: unknown) => {
+    if (error instanceof ApiError && error.code === 404)
+      throw failure('--write is for an agent that runs pods: an observer only watches them');
+    throw error;
+  });
 }
 
 /** Reads the files of the flags. */

@@ -14,6 +14,8 @@ export interface AgentContentOptions {
   readonly client: AgentClient;
   /** Whether pods may be stopped, started and restarted on the page, and terminals opened in them. */
   readonly canWrite: boolean;
+  /** The name of the agent's machine, if it is this one. */
+  readonly machine?: string | undefined;
   /** Examines the node; what it resolves with is JSON. */
   readonly examine: (signal: AbortSignal) => Promise<string>;
   /** The images of the runtime, as JSON. */
@@ -36,7 +38,7 @@ export class AgentContent implements PageContent {
 
   constructor(options: AgentContentOptions) {
     this.#options = options;
-    this.facts = { canWrite: options.canWrite, isRecorded: false };
+    this.facts = { canWrite: options.canWrite, isRecorded: false, machine: options.machine };
     this.#streams = new PageStreams(options.client);
     this.#terminals = new PageTerminals(options.client);
   }

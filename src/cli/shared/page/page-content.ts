@@ -18,6 +18,8 @@ export interface PageFacts {
   readonly canWrite: boolean;
   /** Whether it shows a recording, at `/records`, and no agent. */
   readonly isRecorded: boolean;
+  /** The name of this machine, if the agent is on it: an observer does not say which node it watches. */
+  readonly machine?: string | undefined;
 }
 
 /** What a page shows: everything behind its session. */
