@@ -5,7 +5,7 @@ import { type Session } from '../data/session.js';
 import { podPath } from '../route.js';
 import { formatMoment, formatTime } from '../time-text.js';
 import { type LogLine, splitAt } from './log-line-text.js';
-import { LogLines, MAX_LINE } from './log-lines.js';
+import { ShownLog, MAX_LINE } from './shown-log.js';
 
 interface LogViewProps {
   readonly session: Session;
@@ -39,7 +39,7 @@ export function LogView({ session, pod, query }: LogViewProps): JSX.Element {
   const [viewPx, setView] = useState(500);
   const box = useRef<HTMLDivElement>(null);
   const lines = useMemo(
-    () => new LogLines(atMs),
+    () => new ShownLog(atMs),
     [session, metadata.uid, container, isPrevious, query.get('at')],
   );
   const containerId = statusesOf(pod).find(({ name }) => name === container)?.containerID;

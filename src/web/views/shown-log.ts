@@ -1,19 +1,19 @@
 import { type LogLine, parseLogLine } from './log-line-text.js';
 
 /** How much is held; more is in the files, which podloop logs prints. */
-export interface LogLinesLimits {
+export interface ShownLogLimits {
   readonly maxLines: number;
   readonly maxCharacters: number;
 }
 
 /** A line is shown in pieces of this length. */
 export const MAX_LINE = 2_048;
-const LIMITS: LogLinesLimits = { maxLines: 20_000, maxCharacters: 8 << 20 };
+const LIMITS: ShownLogLimits = { maxLines: 20_000, maxCharacters: 8 << 20 };
 /** How much more there may be before the oldest go, as a factor. */
 const SLACK = 1.1;
 
 /** The lines of a log that are shown: the newest, or those round a moment. */
-export class LogLines {
+export class ShownLog {
   all: LogLine[] = [];
   /** Those with what is searched for. */
   found: LogLine[] = [];
@@ -21,7 +21,7 @@ export class LogLines {
   dropped = 0;
   /** Whether what comes after those round the moment is left out. */
   isFull = false;
-  readonly #limits: LogLinesLimits;
+  readonly #limits: ShownLogLimits;
   readonly #momentMs: number;
   #sought = '';
   #characters = 0;
