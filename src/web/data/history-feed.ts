@@ -16,6 +16,8 @@ const MAX_ENTRIES = 150_000;
 const RECONNECT_MS = [250, 500, 1_000, 2_000, 5_000] as const;
 /** Without news for so long, everything that was there has come. */
 const QUIET_MS = 400;
+/** Where nothing has come yet, an agent that is busy may only be slow. */
+const FIRST_QUIET_MS = 2_000;
 /** An agent that has nothing to say shows every 15 s that it is there. */
 const SILENCE_MS = 40_000;
 /** Older records that could not be read are asked for again after that. */
@@ -135,12 +137,12 @@ export class HistoryFeed extends Store implements TimelineSource {
     this.#session.stream(`/events?${query}`, {
       onOpen: () => {
         this.#failures = 0;
-        this.#quietSoon();
+        this.#quietSoon(FIRST_QUIET_MS);
       },
       onLines: (lines) => {
         for (const entry of toEntries(lines)) this.tracks.add(entry);
         void this.#trim();
-        this.#quietSoon();
+        this.#quietSoon(QUIET_MS);
         this.changed();
       },
       onEnd: ({ message }) => {
@@ -165,14 +167,14 @@ export class HistoryFeed extends Store implements TimelineSource {
     this.changed();
   }
 
-  #quietSoon(): void {
+  #quietSoon(quietMs: number): void {
     if (this.state === 'live') return;
     clearTimeout(this.#quiet);
     this.#quiet = setTimeout(() => {
       this.state = 'live';
       this.problem = '';
       this.changed();
-    }, QUIET_MS);
+    }, quietMs);
   }
 }
 

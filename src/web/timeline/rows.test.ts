@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type JournalEntry } from '../data/journal-entry.js';
-import { countIn, findProblems, layOutRows } from './rows.js';
+import { countIn, findProblems, itemsOf, layOutRows, timeOf } from './rows.js';
 import { Tracks } from './tracks.js';
 
 let number = 0;
@@ -56,4 +56,13 @@ it('has a row for a workload, which is no pod that is gone', () => {
   const [, row] = rowsOf(entry);
   expect(row).toMatchObject({ kind: 'workload', label: 'web', more: 'Deployment in shop', tone: 'quiet' });
   expect(row!.lanes[0]!.marks).toHaveLength(1);
+});
+
+it('steps through what happened in a row by time, without its syncs', () => {
+  const [, row] = rowsOf(
+    anEntry(50_000, 'call', 'CallHangs', hang),
+    anEntry(45_000, 'probe', 'ReadinessFailed', { type: 'Warning' }),
+    anEntry(60_000, 'sync', 'Synced', { details: { durationMs: 10 } }),
+  );
+  expect(itemsOf(row!).map(timeOf)).toEqual([30_000, 45_000]);
 });

@@ -93,6 +93,20 @@ export function layOutRows(
   return rows;
 }
 
+/** When it happened, or began. */
+export function timeOf(item: Span | Mark): number {
+  return 'atMs' in item ? item.atMs : item.fromMs;
+}
+
+/** What happened in a row and can be stepped through, in the order of its time. */
+export function itemsOf({ lanes }: Row): (Span | Mark)[] {
+  const items = lanes.flatMap(({ marks, spans }) => [
+    ...marks,
+    ...spans.filter(({ kind }) => kind !== 'sync'),
+  ]);
+  return items.sort((one, other) => timeOf(one) - timeOf(other));
+}
+
 /** The height of all rows. */
 export function heightOf(rows: readonly Row[]): number {
   const last = rows.at(-1);

@@ -11,11 +11,13 @@ import {
   countIn,
   findProblems,
   heightOf,
+  itemsOf,
   layOutRows,
   type Problem,
   type Row,
   rowsBetween,
   type Selection,
+  timeOf,
 } from './rows.js';
 import { Scrubber } from './scrubber.js';
 import {
@@ -30,7 +32,6 @@ import {
 } from './time-window.js';
 import { type Band, type PodStates, type TimelineSource } from './timeline-source.js';
 import { Chips, RANGES, type Shown, TimeTools } from './toolbar.js';
-import { type Mark, type Span } from './tracks.js';
 
 interface TimelineProps {
   readonly history: TimelineSource;
@@ -291,12 +292,7 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
   const stepItem = (way: 1 | -1): void => {
     const row = rows.find(({ key }) => key === selectedRow) ?? rows[0];
     if (row === undefined) return;
-    const marks = row.lanes.flatMap((lane) => [
-      ...lane.marks,
-      ...lane.spans.filter(({ kind }) => kind !== 'sync'),
-    ]);
-    const timeOf = (item: Span | Mark): number => ('atMs' in item ? item.atMs : item.fromMs);
-    const items = marks.sort((one, other) => timeOf(one) - timeOf(other));
+    const items = itemsOf(row);
     const at = selectedItem === undefined ? (way > 0 ? -1 : items.length) : items.indexOf(selectedItem);
     const item = items[at + way];
     if (item === undefined) return;
@@ -359,6 +355,13 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
     addEventListener('keydown', onSlash);
     return () => removeEventListener('keydown', onSlash);
   }, []);
+
+  const describeNothing = (): string => {
+    if (text !== '' || onlyTrouble) return 'No pod matches. Change the filter to see others.';
+    if (player !== undefined) return 'Nothing of pods was recorded.';
+    if (uid !== undefined) return 'Nothing of this pod is recorded.';
+    return 'No pods yet. Put a manifest into the folder of the agent, and its pod appears here.';
+  };
 
   const window = getWindow(Date.now());
   // Many records are counted: only when there are others, or the window has moved by something that can be seen.
@@ -445,15 +448,7 @@ export function Timeline({ history, pods, bands = NO_BANDS, uid }: TimelineProps
             </div>
             {history.state === 'loading' && <p class="empty">Reading the history…</p>}
             {history.state === 'live' && rows.length <= (uid === undefined ? 1 : 0) && (
-              <p class="empty">
-                {text !== '' || onlyTrouble
-                  ? 'No pod matches. Change the filter to see others.'
-                  : player !== undefined
-                    ? 'Nothing of pods was recorded.'
-                    : uid === undefined
-                      ? 'No pods yet. Put a manifest into the folder of the agent, and its pod appears here.'
-                      : 'Nothing of this pod is recorded.'}
-              </p>
+              <p class="empty">{describeNothing()}</p>
             )}
           </div>
         </div>
