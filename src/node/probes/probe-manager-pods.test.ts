@@ -145,6 +145,21 @@ describe('the pods that are probed', () => {
     expect([h.manager.stats.workers, h.manager.readiness('a')]).toEqual([0, false]);
   });
 
+  it('keep their workers where the end of another container may restart all of them', async () => {
+    await using h = new ProbeHarness();
+    const pod = aProbedPod(ALL, { restartPolicy: 'Never' });
+    const exitCodes = { operator: 'In', values: [42] } as const;
+    const restartPolicyRules = [{ action: 'RestartAllContainers', exitCodes } as const];
+    const other = { name: 'other', image: 'i', restartPolicy: 'Never' as const, restartPolicyRules };
+    h.manager.addPod({ ...pod, spec: { ...pod.spec, containers: [...pod.spec.containers, other] } });
+    h.observe(UID, 'main', 'a', { state: 'exited' });
+    await h.clock.settle();
+    expect(h.manager.stats.workers).toBe(3);
+    h.observe(UID, 'main', 'b');
+    await h.clock.advance(10);
+    expect([h.manager.started('b'), h.manager.readiness('b')]).toEqual([true, true]);
+  });
+
   it('have a container probed that an edit has started once more after it had ended for good', async () => {
     await using h = new ProbeHarness();
     h.manager.addPod(aProbedPod(ALL, { restartPolicy: 'Never' }));

@@ -52,7 +52,7 @@ export interface RestartAllInputs {
 }
 
 /** Whether a container has ended in a way that restarts all. */
-export function isRestartAllDue(inputs: RestartAllInputs): boolean {
+function isRestartAllDue(inputs: RestartAllInputs): boolean {
   return membersOf(inputs.spec).some((container) => findSource(container, inputs) !== undefined);
 }
 

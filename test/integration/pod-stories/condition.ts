@@ -7,7 +7,7 @@ export type Condition = (status: V1PodStatus) => boolean;
 const WORD = /(\S+?)[=~]("[^"]*"|\S+)/g;
 
 /**
- * Reads words such as `phase=Running`, `ready=true`, `reason=Evicted`, `main=running`, `main=waiting:ErrImagePull`,
+ * Reads words such as `phase=Running`, `ready=true`, `scheduled=true`, `reason=Evicted`, `main=running`, `main=waiting:ErrImagePull`,
  * `main=terminated:Error(3)`, `main.restarts=1` (at least so many), `main.ready=true`, `main.started=true`,
  * `main.last=terminated:Error(3)`, `main.message~"part"` (of an end) and `main.waiting~"part"` (why it waits). All of them have to hold at once.
  */
@@ -29,6 +29,8 @@ function toCondition(key: string, value: string): Condition {
       return (status) => conditionOf(status, 'Ready') === value;
     case 'initialized':
       return (status) => conditionOf(status, 'Initialized') === value;
+    case 'scheduled':
+      return (status) => conditionOf(status, 'PodScheduled') === value;
   }
   const [name, field] = key.split('.');
   return (status) => {
