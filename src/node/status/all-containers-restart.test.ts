@@ -7,7 +7,7 @@ import {
   somePodActionInputs,
 } from '#support/builders/pod-action-inputs.js';
 import {
-  computeRestartAllCondition,
+  areAllRemoved,
   findContainersToReset,
   isRestartingAll,
   type RestartAllInputs,
@@ -70,27 +70,20 @@ describe('the containers that a restart of all removes', () => {
   });
 });
 
-describe('the condition AllContainersRestarting', () => {
+describe('a restart of all', () => {
   const was = (status: 'True' | 'False') =>
     [{ type: 'AllContainersRestarting', status, lastProbeTime: null, lastTransitionTime: '' }] as const;
-  const read = (inputs: RestartAllInputs, before?: 'True' | 'False') =>
-    computeRestartAllCondition(inputs, before === undefined ? [] : was(before));
 
-  it('is there for pods that have such a rule, and true until everything is removed', () => {
-    const plain = somePodActionInputs({ containers: { main: ASKS } });
-    const containers = new PodContainers(plain.observed, undefined);
-    expect(read({ spec: plain.pod.spec, containers, isOwnEnd: () => true })).toBeUndefined();
-    expect(read(inputsOf({}))).toBe('none');
-    expect(read(inputsOf({ main: {}, helper: {} }))).toBe('none');
-    expect(read(inputsOf({ main: ASKS, helper: {} }))).toBe('started');
-    expect(read(inputsOf({ helper: {} }), 'True')).toBe('started');
-    expect(read(inputsOf({}), 'True')).toBe('none');
-    expect(read(inputsOf({ first: {} }), 'False')).toBe('none');
-  });
-
-  it('tells for one status more that what is missing was removed', () => {
-    expect(isRestartingAll(inputsOf({}), was('True'))).toBe(true);
-    expect(isRestartingAll(inputsOf({}), was('False'))).toBe(false);
-    expect(isRestartingAll(inputsOf({ main: ASKS }), [])).toBe(true);
+  it('is under way once a container asks for it, and for one status more than anything is left', () => {
+    const read = (inputs: RestartAllInputs, before?: 'True' | 'False') => [
+      isRestartingAll(inputs, before === undefined ? [] : was(before)),
+      areAllRemoved(inputs),
+    ];
+    expect(read(inputsOf({ main: {}, helper: {} }))).toEqual([false, false]);
+    expect(read(inputsOf({ main: ASKS, helper: {} }))).toEqual([true, false]);
+    expect(read(inputsOf({ helper: {} }), 'True')).toEqual([true, false]);
+    expect(read(inputsOf({}), 'True')).toEqual([true, true]);
+    expect(read(inputsOf({}), 'False')).toEqual([false, true]);
+    expect(read(inputsOf({ first: {} }), 'False')).toEqual([false, false]);
   });
 });

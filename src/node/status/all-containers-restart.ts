@@ -15,7 +15,7 @@
  * @module
  */
 import { type Container } from '#kube/container/container.js';
-import { asksToRestartAll, mayRestartAll } from '#kube/container/restart-rule.js';
+import { asksToRestartAll } from '#kube/container/restart-rule.js';
 import { type PodSpec } from '#kube/pod/pod.js';
 import {
   type V1ContainerTerminated,
@@ -69,19 +69,13 @@ export function findContainersToReset(inputs: RestartAllInputs): readonly Contai
   return [...members.filter(({ isSource }) => !isSource), ...members.filter(({ isSource }) => isSource)];
 }
 
-/** The verdict of the condition AllContainersRestarting while the pod runs; undefined for a pod without such a rule. */
-export function computeRestartAllCondition(
-  inputs: RestartAllInputs,
-  previous: readonly V1PodCondition[],
-): 'started' | 'none' | undefined {
-  if (!mayRestartAll(inputs.spec)) return undefined;
-  const isGone = membersOf(inputs.spec).every((container) => ownedOf(container, inputs).length === 0);
-  return isRestartingAll(inputs, previous) && !isGone ? 'started' : 'none';
+/** Whether nothing of the pod is left to remove, so that its containers may start. */
+export function areAllRemoved(inputs: Omit<RestartAllInputs, 'isOwnEnd'>): boolean {
+  return membersOf(inputs.spec).every((container) => ownedOf(container, inputs).length === 0);
 }
 
 /** Whether containers that are missing were removed for the restart: it is due, or was when the last status was computed. */
 export function isRestartingAll(inputs: RestartAllInputs, previous: readonly V1PodCondition[]): boolean {
-  if (!mayRestartAll(inputs.spec)) return false;
   const before = previous.find(({ type }) => type === 'AllContainersRestarting');
   return before?.status === 'True' || isRestartAllDue(inputs);
 }
@@ -101,6 +95,9 @@ function findSource(container: Container, inputs: RestartAllInputs): ContainerSt
 }
 
 /** The containers of a name that belong to the pod, newest first. */
-function ownedOf({ name }: Container, { containers }: RestartAllInputs): readonly ContainerStatus[] {
+function ownedOf(
+  { name }: Container,
+  { containers }: Pick<RestartAllInputs, 'containers'>,
+): readonly ContainerStatus[] {
   return containers.of(name).all.filter((status) => containers.isOwned(status));
 }

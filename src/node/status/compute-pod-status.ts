@@ -25,11 +25,7 @@ import {
 } from '#kube/pod/v1-pod-status.js';
 import { quotesSecrets } from '../runtime/quotes-secrets.js';
 import { ANNOTATIONS, type ContainerLimits, type ContainerStatus, type PodStatus } from '#watch';
-import {
-  computeRestartAllCondition,
-  isRestartingAll,
-  type RestartAllInputs,
-} from './all-containers-restart.js';
+import { areAllRemoved, isRestartingAll, type RestartAllInputs } from './all-containers-restart.js';
 import { computeConditions, type PendingResize } from './compute-conditions.js';
 import {
   computeContainerStatus,
@@ -40,7 +36,13 @@ import { computePhase, type ContainerStatuses, type FindRule } from './compute-p
 import { cutMessages } from './cut-messages.js';
 import { hasRun, PodContainers } from './pod-containers.js';
 import { choosePodIps } from './pod-ips.js';
-import { initKindOf, isRunOnce, mayRestartFailed, restartRuleOf } from '#kube/container/restart-rule.js';
+import {
+  initKindOf,
+  isRunOnce,
+  mayRestartAll,
+  mayRestartFailed,
+  restartRuleOf,
+} from '#kube/container/restart-rule.js';
 import { findSandboxFlaw } from './sandbox-flaw.js';
 
 /** Why a pod ends that does not end by itself. */
@@ -95,7 +97,8 @@ export interface PodStatusInputs {
 export function computePodStatus(inputs: PodStatusInputs): V1PodStatus {
   const { pod, observed, previous, nowMs, end } = inputs;
   const findRule = rulesOf(pod.spec);
-  const { init, regular, ephemeral, hasBegun } = computeStatuses(inputs, findRule);
+  const restartAll = restartAllOf(inputs, findRule);
+  const { init, regular, ephemeral, hasBegun } = computeStatuses(inputs, findRule, restartAll);
   const statuses = groupByKind(pod.spec, init, regular, hasBegun);
   const computed = computePhase(statuses, findRule, inputs.isEnding === true);
   const phase = choosePhase(computed, inputs);
@@ -107,7 +110,7 @@ export function computePodStatus(inputs: PodStatusInputs): V1PodStatus {
     conditions: computeConditions({
       ...{ phase, statuses, sandboxFlaw, nowMs },
       previous: conditionsBefore,
-      restartAll: computeRestartAllCondition(restartAllInputs(inputs, findRule), conditionsBefore),
+      restartAll: restartAll?.condition,
       pendingResize: inputs.isEnding === true ? undefined : inputs.pendingResize,
       disruption: end?.disruption,
     }),
@@ -145,22 +148,31 @@ function rulesOf(spec: PodSpec): FindRule {
   return (name) => byName.get(name)!;
 }
 
-function restartAllInputs(
-  { pod, observed, isCurrent, probes }: PodStatusInputs,
-  findRule: FindRule,
-): RestartAllInputs {
-  return {
+/** How far a restart of all containers is; undefined for a pod in which nothing can ask for one. */
+interface RestartAll {
+  readonly condition: 'started' | 'none';
+  readonly isUnderWay: boolean;
+}
+
+function restartAllOf(inputs: PodStatusInputs, findRule: FindRule): RestartAll | undefined {
+  const { pod, observed, isCurrent, probes, previous } = inputs;
+  if (!mayRestartAll(pod.spec)) return undefined;
+  if (inputs.isEnding === true) return { condition: 'none', isUnderWay: false };
+  const facts: RestartAllInputs = {
     spec: pod.spec,
     containers: new PodContainers(observed, observed.sandboxes[0]?.id),
     isOwnEnd: ({ name }, status) =>
       isCurrent?.(status) !== false &&
       (probes.failure?.(status.id) === undefined || !mayRestartFailed(findRule(name))),
   };
+  const isUnderWay = isRestartingAll(facts, previous?.conditions ?? []);
+  return { condition: isUnderWay && !areAllRemoved(facts) ? 'started' : 'none', isUnderWay };
 }
 
 function computeStatuses(
   inputs: PodStatusInputs,
   findRule: FindRule,
+  restartAll: RestartAll | undefined,
 ): {
   readonly init: readonly V1ContainerStatus[];
   readonly regular: readonly V1ContainerStatus[];
@@ -179,9 +191,6 @@ function computeStatuses(
     ...(previous?.containerStatuses ?? []),
     ...(previous?.ephemeralContainerStatuses ?? []),
   ];
-  const isRestarting =
-    inputs.isEnding !== true &&
-    isRestartingAll(restartAllInputs(inputs, findRule), previous?.conditions ?? []);
   const inputsFor = (container: Container, isBehind = false, isAhead = false): ContainerStatusInputs => {
     const { name } = container;
     const before = allBefore.find((status) => status.name === name);
@@ -194,7 +203,7 @@ function computeStatuses(
       isCurrent: inputs.isCurrent ?? (() => true),
       findLimits: inputs.findLimits ?? (({ resources }) => resources),
       canMountRecursivelyReadOnly: inputs.canMountRecursivelyReadOnly === true,
-      ...{ waitingReason, isBehind, isAhead, isRestartingAll: isRestarting },
+      ...{ waitingReason, isBehind, isAhead, isRestartingAll: restartAll?.isUnderWay === true },
       previous: before,
       runtimeName: node.runtimeName,
       quotesSecrets: quotesSecrets(container),

@@ -2,6 +2,7 @@ import { type Container } from '#kube/container/container.js';
 import {
   type ContainerKind,
   initKindOf,
+  mayRestartAll,
   mayRestartFailed,
   restartRuleOf,
 } from '#kube/container/restart-rule.js';
@@ -74,6 +75,8 @@ export class PodPlanner {
 
   /** What has to be stopped and removed as all containers are restarted, in this order. */
   findContainersToReset(pod: NodePod, observed: PodStatus): readonly ContainerToReset[] {
+    // Few pods have such a rule, and every sync asks.
+    if (!mayRestartAll(pod.spec)) return [];
     const { findBaseline, probes } = this.#options;
     const isReplaced = (id: string): boolean => this.#isReplaced(pod, id);
     const definitions = new ContainerDefinitions(pod, { findBaseline, isReplaced });
