@@ -130,6 +130,15 @@ const JOB: Json = {
           { name: 'OUT', value: '$(DIR)/out' },
           { name: 'NODE', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
           { name: 'MEM', valueFrom: { resourceFieldRef: { resource: 'requests.memory' } } },
+          {
+            name: 'TOKEN',
+            valueFrom: { fileKeyRef: { volumeName: 'data', path: 'etc/own.env', key: 'TOKEN' } },
+          },
+        ],
+        restartPolicy: 'Never',
+        restartPolicyRules: [
+          { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [88] } },
+          { action: 'Restart', exitCodes: { operator: 'NotIn', values: [0, 1] } },
         ],
         resources: { requests: { cpu: 1, memory: '1G' } },
         volumeMounts: [
@@ -289,6 +298,7 @@ const NETWORK: Json = {
       ],
     },
     hostUsers: true,
+    schedulingGates: [{ name: 'example.org/quota' }, { name: 'data' }],
     containers: [
       {
         name: 'dns',
