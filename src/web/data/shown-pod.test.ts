@@ -4,6 +4,7 @@ import {
   describeLastEnd,
   describeProbe,
   describeVolume,
+  judgeContainer,
   judgePod,
   type PodObject,
   restartsOf,
@@ -92,4 +93,17 @@ it('says how the container ended that was restarted most', () => {
   );
   expect(describeLastEnd(pod)).toBe('main ended: exit code 3, Error');
   expect(describeLastEnd(containers({ name: 'calm', restartCount: 0 }))).toBeUndefined();
+});
+
+it.each<[ContainerStatus['state'], boolean, string, string]>([
+  [{ running: {} }, true, 'Running', 'ok'],
+  [{ running: {} }, false, 'Running, not ready', 'warn'],
+  [{ terminated: { exitCode: 0 } }, false, 'Ended with 0', 'quiet'],
+  [{ terminated: { exitCode: 137 } }, false, 'Ended with 137', 'bad'],
+  [{ terminated: {} }, false, 'Ended with ?', 'bad'],
+  [{ waiting: { reason: 'ContainerCreating' } }, false, 'ContainerCreating', 'info'],
+  [{ waiting: { reason: 'ErrImagePull' } }, false, 'ErrImagePull', 'bad'],
+  [undefined, false, 'Waiting', 'bad'],
+])('calls a container with %o and ready %s: %s', (state, ready, word, tone) => {
+  expect(judgeContainer({ name: 'main', ready, ...(state && { state }) })).toEqual({ word, tone });
 });

@@ -147,6 +147,19 @@ export function judgePod(pod: PodObject): PodVerdict {
   return { word, tone: 'info', ...(why === undefined ? {} : { why }) };
 }
 
+/** A container in a few words. */
+export function judgeContainer({ state = {}, ready }: ContainerStatus): PodVerdict {
+  const { running, terminated, waiting } = state;
+  if (running !== undefined)
+    return ready === true ? { word: 'Running', tone: 'ok' } : { word: 'Running, not ready', tone: 'warn' };
+  if (terminated !== undefined) {
+    const { exitCode } = terminated;
+    return { word: `Ended with ${exitCode ?? '?'}`, tone: exitCode === 0 ? 'quiet' : 'bad' };
+  }
+  const { reason = 'Waiting' } = waiting ?? {};
+  return { word: reason, tone: HARMLESS.has(reason) ? 'info' : 'bad' };
+}
+
 /** Reasons to wait that are part of every start. */
 const HARMLESS = new Set(['ContainerCreating', 'PodInitializing']);
 

@@ -7,6 +7,7 @@ import {
   describeEnd,
   describeProbe,
   describeVolume,
+  judgeContainer,
   judgePod,
   type PodObject,
   restartsOf,
@@ -193,26 +194,12 @@ interface ContainerCardProps {
 }
 
 function ContainerCard({ container, pod, now, results }: ContainerCardProps): JSX.Element {
-  const { name, image, state = {}, lastState, restartCount = 0, ready } = container;
+  const { name, image, state = {}, lastState, restartCount = 0 } = container;
   const { metadata, spec = {} } = pod;
   const written = [...(spec.initContainers ?? []), ...(spec.containers ?? [])].find(
     (each) => each.name === name,
   );
-  const [word, tone] =
-    state.running !== undefined
-      ? [ready === true ? 'Running' : 'Running, not ready', ready === true ? 'ok' : 'warn']
-      : state.terminated !== undefined
-        ? [
-            `Ended with ${state.terminated.exitCode ?? '?'}`,
-            state.terminated.exitCode === 0 ? 'quiet' : 'bad',
-          ]
-        : [
-            state.waiting?.reason ?? 'Waiting',
-            (state.waiting?.reason ?? '').includes('Creating') ||
-            (state.waiting?.reason ?? '').includes('Initializing')
-              ? 'info'
-              : 'bad',
-          ];
+  const { word, tone } = judgeContainer(container);
   const probes = (['startupProbe', 'readinessProbe', 'livenessProbe'] as const).filter(
     (each) => written?.[each] !== undefined,
   );
