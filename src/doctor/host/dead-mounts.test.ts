@@ -152,23 +152,51 @@ describe('mounts with a server', () => {
       'proc/1/mountinfo',
       mountLine('0:50', '/data', 'nfs4', 's') + mountLine('0:51', '/b', 'nfs4', 's'),
     );
-    const asker = async (pid: number, state: string, path: string, startTicks: number) => {
+    await write('proc/self/cgroup', '0::/system.slice/podloop-observe.service\n');
+    const asker = async (
+      pid: number,
+      device: string,
+      startTicks: number,
+      { state = 'D', pod = false } = {},
+    ) => {
       const line = stat(pid, 'stat', 1, state).replace(` ${pid * 10} 9 9`, ` ${startTicks} 9 9`);
       await write(`proc/${pid}/stat`, line);
-      await write(`proc/${pid}/cmdline`, ['stat', '-f', '--', path, ''].join('\0'));
+      await write(`proc/${pid}/cmdline`, ['stat', '-f', '-c', device, '--', '/data', ''].join('\0'));
+      await write(
+        `proc/${pid}/cgroup`,
+        `0::/${pod ? 'kubepods/pod1' : 'system.slice/podloop-observe.service'}\n`,
+      );
     };
     const asked = join(root, 'asked');
     const program = join(root, 'program');
-    const answers = `for path do echo "$path"; done > ${asked}; echo begin; echo '0 ok'; echo '1 ok'`;
+    const answers = `echo "$@" > ${asked}; echo begin; echo '0 ok'; echo '1 ok'`;
     await writeFile(program, `#!/bin/sh\nshift 3\n${answers}\n`, { mode: 0o755 });
-    // In the order of their start: 100 s and 50 s ago hung, another that may yet answer, one that sleeps.
-    await asker(50, 'D', await files.locate('/data'), 90_000);
-    await asker(51, 'D', await files.locate('/data'), 95_000);
-    await asker(52, 'D', await files.locate('/b'), 99_900);
-    await asker(53, 'S', await files.locate('/b'), 90_000);
+    // Two that hang; one that may yet answer, one that sleeps, one that a pod has made.
+    await asker(50, '0:50', 90_000);
+    await asker(51, '0:50', 95_000);
+    await asker(52, '0:51', 99_900);
+    await asker(53, '0:51', 90_000, { state: 'S' });
+    await asker(54, '0:51', 90_000, { pod: true });
     const dead = await askMounts(files, await readProcesses(files), program);
     expect(dead).toMatchObject([{ mount: { path: '/data' }, silentForMs: 100_000 }]);
-    expect((await readFile(asked, 'utf8')).split('\n')).toEqual([await files.locate('/b'), '/proc', '']);
+    expect(await readFile(asked, 'utf8')).toBe(`0:51 ${await files.locate('/b')} control /proc\n`);
+  });
+
+  it('are asked again once another file system is mounted in the place of one at which a question hangs', async () => {
+    await write('proc/uptime', '1000.00 900.00\n');
+    await write('proc/self/cgroup', '0::/x\n');
+    await write('proc/50/stat', stat(50, 'stat', 1, 'D'));
+    await write(
+      'proc/50/cmdline',
+      ['stat', '-f', '-c', '0:50', '--', await files.locate('/data'), ''].join('\0'),
+    );
+    await write('proc/50/cgroup', '0::/x\n');
+    await mkdir(join(root, 'data'));
+    await write('proc/1/mountinfo', mountLine('0:50', '/data', 'nfs4', 's'));
+    const processes = await readProcesses(files);
+    expect(await askMounts(files, processes)).toMatchObject([{ mount: { path: '/data' } }]);
+    await write('proc/1/mountinfo', mountLine('0:66', '/data', 'nfs4', 's'));
+    expect(await askMounts(files, processes)).toEqual([]);
   });
 
   it('that are dead are described with their pods and the process that serves them', async () => {

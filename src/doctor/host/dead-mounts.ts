@@ -33,22 +33,22 @@ const ANSWER_LIMIT_MS = 5_000;
 const BEGIN_LIMIT_MS = 5_000;
 const MAX_MOUNTS = 256;
 /** Asked as the last one: a silence that is the machine's own says nothing of mounts. */
-const CONTROL = '/proc';
+const CONTROL = { device: 'control', path: '/proc' };
 const MAX_FILES = 50_000;
-/** The words before the path in the command line of a process that asks, as the script has them. */
-const ASKED_BY = ['stat', '-f', '--'];
 /**
  * Says that it begins once it has seen stat(1) at work, which a slow disk may hold up, asks each file system for its room,
  * all at once, and prints the number of each that answered, with the words of its error. Processes of their own: a call
  * that hangs holds up a thread for good, and Node has four. They are small ones, which begin at once also on a machine on
- * which Node takes seconds.
+ * which Node takes seconds. Each has the device of its file system in its command line: it is no other one's as long as the
+ * process hangs there, whatever is mounted at the path meanwhile.
  */
 const SCRIPT = `stat -f / >/dev/null || exit
 echo begin
 at=0
-for path do
-  { said=$(LC_ALL=C ${ASKED_BY.join(' ')} "$path" 2>&1 >/dev/null) && echo "$at ok" || echo "$at \${said##*: }"; } &
+while [ $# -gt 0 ]; do
+  { said=$(LC_ALL=C stat -f -c "$1" -- "$2" 2>&1 >/dev/null) && echo "$at ok" || echo "$at \${said##*: }"; } &
   at=$((at + 1))
+  shift 2
 done
 wait`;
 
@@ -82,22 +82,18 @@ export async function askMounts(
 ): Promise<MountAnswer[]> {
   const mounts = parseServedMounts((await files.find('/proc/1/mountinfo')) ?? '');
   if (mounts.length === 0) return [];
-  const waits = await findHungAskers(files, processes);
-  const located = await Promise.all(
-    mounts.map(async (mount) => ({ mount, path: await files.locate(mount.path) })),
-  );
-  const silent = located.flatMap(({ mount, path }): MountAnswer[] => {
-    const silentForMs = waits.get(path);
+  const waits = await findHungQuestions(files, processes);
+  const silent = mounts.flatMap((mount): MountAnswer[] => {
+    const silentForMs = waits.get(mount.device);
     return silentForMs === undefined ? [] : [{ mount, silentForMs }];
   });
-  const asked = located.filter(({ path }) => !waits.has(path));
+  const asked = mounts.filter(({ device }) => !waits.has(device));
   if (asked.length === 0) return silent;
-  const answers = await askForRoom(
-    files,
-    asked.map(({ path }) => path),
-    shell,
+  const questions = await Promise.all(
+    asked.map(async ({ device, path }) => ({ device, path: await files.locate(path) })),
   );
-  const dead = asked.flatMap(({ mount }, at): MountAnswer[] => {
+  const answers = await askForRoom(files, questions, shell);
+  const dead = asked.flatMap((mount, at): MountAnswer[] => {
     const answer = answers.get(at);
     if (answer === undefined) return [{ mount, silentForMs: ANSWER_LIMIT_MS }];
     const code = DEAD_CODES.get(answer.replace(/ \(os error \d+\)$/, ''));
@@ -106,32 +102,41 @@ export async function askMounts(
   return [...silent, ...dead];
 }
 
-/** For how long the processes that asked for the room of a mount have hung in the kernel, in milliseconds, by the path that they ask. */
-async function findHungAskers(
+/**
+ * For how long processes that asked for the room of a file system have hung in the kernel, in milliseconds, by its device. Those in
+ * the same cgroup alone: an observer's own, and none that a pod has made to look like one.
+ */
+async function findHungQuestions(
   files: HostFiles,
   processes: readonly SeenProcess[],
 ): Promise<ReadonlyMap<string, number>> {
   const waits = new Map<string, number>();
+  const own = await files.find('/proc/self/cgroup');
   const upMs = await readUptimeMs(files);
   for (const { pid, command, state, startTicks } of processes) {
     if (command !== 'stat' || state !== 'D') continue;
-    const words = ((await files.find(`/proc/${pid}/cmdline`)) ?? '').split('\0');
-    const [path] = words.slice(ASKED_BY.length);
+    const words = (await files.find(`/proc/${pid}/cmdline`)) ?? '';
+    const device = /^stat\0-f\0-c\0([^\0]+)\0--\0/.exec(words)?.[1];
     const forMs = ageOf({ startTicks }, upMs);
-    const isOurs = path !== undefined && ASKED_BY.every((word, at) => word === words[at]);
     // One that was asked a moment ago, by another doctor, may yet answer.
-    if (isOurs && forMs >= ANSWER_LIMIT_MS) waits.set(path, Math.max(forMs, waits.get(path) ?? 0));
+    if (device === undefined || forMs < ANSWER_LIMIT_MS) continue;
+    if ((await files.find(`/proc/${pid}/cgroup`)) !== own) continue;
+    waits.set(device, Math.max(forMs, waits.get(device) ?? 0));
   }
   return waits;
 }
 
+/** A file system to ask, by a path in it. */
+type Question = Pick<ServedMount, 'device' | 'path'>;
+
 async function askForRoom(
   files: HostFiles,
-  paths: readonly string[],
+  questions: readonly Question[],
   shell: string,
 ): Promise<ReadonlyMap<number, string>> {
   const answers = new Map<number, string>();
-  const child = spawn(shell, ['-c', SCRIPT, 'sh', ...paths, CONTROL], {
+  const words = [...questions, CONTROL].flatMap(({ device, path }) => [device, path]);
+  const child = spawn(shell, ['-c', SCRIPT, 'sh', ...words], {
     stdio: ['ignore', 'pipe', 'ignore'],
     detached: true,
   });
@@ -153,9 +158,9 @@ async function askForRoom(
     child.stdout.destroy();
   }
   if (text === '') throw new Error(`the process that asks mounts did not begin within ${BEGIN_LIMIT_MS} ms`);
-  for (const [, at, words] of text.matchAll(/^(\d+) (.+)$/gm)) answers.set(Number(at), words!);
-  if (answers.get(paths.length) !== 'ok' || (!isSilent && answers.size <= paths.length)) {
-    const why = isSilent ? `got no answer from ${CONTROL}, which always answers` : 'was ended';
+  for (const [, at, answer] of text.matchAll(/^(\d+) (.+)$/gm)) answers.set(Number(at), answer!);
+  if (answers.get(questions.length) !== 'ok' || (!isSilent && answers.size <= questions.length)) {
+    const why = isSilent ? `got no answer from ${CONTROL.path}, which always answers` : 'was ended';
     throw new Error(`the process that asks mounts ${why}`);
   }
   return answers;
