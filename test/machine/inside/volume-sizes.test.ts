@@ -59,10 +59,11 @@ async function startAgent(
   );
   await writeFile(join(pods, 'writer.yaml'), manifest(size));
   const rootDir = join(mount, 'root');
-  const agent = spawn('podloop', ['run', pods, '--root-dir', rootDir], { stdio: 'ignore' });
+  const own = ['--root-dir', rootDir, '--runtime-endpoint', 'embedded'];
+  const agent = spawn('podloop', ['run', pods, ...own], { stdio: 'ignore' });
   const ended = once(agent, 'exit');
   onTestFinished(async () => {
-    await shellOutput(`podloop down ${pods} --root-dir ${rootDir} --yes`);
+    await shellOutput(`podloop down ${pods} ${own.join(' ')} --yes`);
     agent.kill('SIGINT');
     await ended;
     await shell(`umount ${mount}`);
