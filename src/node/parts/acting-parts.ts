@@ -249,17 +249,19 @@ export async function buildActingParts(given: ActingPartsOptions) {
       runtimeName,
     },
     environments: {
-      resolve: async (pod, container, ips) => {
+      resolve: async (pod, container, ips, signal) => {
         const facts = computeDownwardFacts(pod, ips, downwardNode());
         return resolveEnvironment(pod, container, {
           ...{
             objects,
             facts,
             services: cluster === undefined ? services.variablesFor(pod) : cluster.serviceVariables(pod),
-            fileKeys: await readFileKeys(pod, container, {
-              hostPathOf: (each, volume) => volumes.hostPathOf(each, volume),
-              logger,
-            }),
+            fileKeys: await readFileKeys(
+              pod,
+              container,
+              { hostPathOf: (each, volume) => volumes.hostPathOf(each, volume), logger },
+              signal,
+            ),
           },
         });
       },

@@ -2,7 +2,10 @@ import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findInEnvFile, readEnvLines } from './env-file.js';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { findInEnvFile, readEnvFile } from './env-file.js';
+
+const NEVER = new AbortController().signal;
 
 let folder: string;
 beforeEach(async () => {
@@ -10,11 +13,17 @@ beforeEach(async () => {
 });
 afterEach(async () => rm(folder, { recursive: true }));
 
-async function find(content: string | Uint8Array, key: string): Promise<string> {
+async function findAll(content: string | Uint8Array, keys: readonly string[], signal = NEVER) {
   const file = join(folder, 'file.env');
   await writeFile(file, content);
   await using handle = await open(file);
-  return await findInEnvFile(readEnvLines(handle), key);
+  return await findInEnvFile(await readEnvFile(handle, signal), new Set(keys), signal);
+}
+
+async function find(content: string | Uint8Array, key: string): Promise<string> {
+  const value = (await findAll(content, [key])).get(key)!;
+  if (value instanceof Error) throw value;
+  return value;
 }
 
 const problemOf = (content: string, key: string) =>
@@ -78,9 +87,47 @@ describe('a variable of an env file', () => {
     expect(await find(`B='y'\n#${long}`, 'B')).toBe('y');
   });
 
-  it('is not looked for behind 16 MiB', async () => {
+  it('is not searched for behind 1 MiB', async () => {
     const line = `${'#'.repeat(1023)}\n`;
-    expect(await find(`${line.repeat(16 * 1024 - 1)}B='y'`, 'B')).toBe('y');
-    expect(await problemOf(`${line.repeat(16 * 1024)}B='y'`, 'B')).toBe('more than 16777216 bytes');
+    expect(await find(`${line.repeat(1023)}B='y'`, 'B')).toBe('y');
+    expect(await find(`B='y'\n${line.repeat(2048)}`, 'B')).toBe('y');
+    const problem = 'the file has more than 1048576 bytes';
+    expect(await problemOf(`${line.repeat(1024)}B='y'`, 'B')).toBe(problem);
+    expect(await find(line.repeat(1024), 'B')).toBe('');
+    const value = `B='${'\n'.repeat(1024 * 1024 - 4)}`;
+    expect(await problemOf(`${value}'\n`, 'B')).toBe(problem);
+    expect(await find(`${value}'`, 'B')).toBe(value.slice(3));
+  });
+
+  it('is found together with others in one pass, up to the first fault', async () => {
+    const found = await findAll("A='one'\nB='two'\nA='three'\nnothing\nC='x'", ['A', 'B', 'C', 'D']);
+    const problem = new Error("invalid environment variable format at line 4: missing '='");
+    expect([...found]).toEqual([
+      ...[
+        ['A', 'one'],
+        ['B', 'two'],
+      ],
+      ...[
+        ['C', problem],
+        ['D', problem],
+      ],
+    ]);
+  });
+
+  it('is searched for in slices, between which the event loop turns, and the search can be aborted', async () => {
+    const [newlines, abort] = ['\n'.repeat(1024 * 1024), new AbortController()];
+    for (const text of [newlines, `B='${newlines.slice(4)}'`]) {
+      let [turns, isDone] = [0, false];
+      const search = findInEnvFile({ text, isCut: false }, new Set(['C']), NEVER).finally(() => {
+        isDone = true;
+      });
+      for (; !isDone; turns++) await nextTurn();
+      expect((await search).get('C')).toBe('');
+      expect(turns).toBeGreaterThanOrEqual(60);
+    }
+    const aborted = findInEnvFile({ text: newlines, isCut: false }, new Set(['C']), abort.signal);
+    abort.abort(new Error('enough'));
+    await expect(aborted).rejects.toThrow('enough');
+    await expect(findAll('', ['C'], abort.signal)).rejects.toThrow('enough');
   });
 });

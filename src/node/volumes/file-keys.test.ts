@@ -5,7 +5,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { aSpecContainer, aSpecPod } from '#support/builders/node-pods.js';
 import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { type FileKeySelector } from '#kube/objects/env-source.js';
+import { type FileKey, type FileKeys } from '../runtime/config/resolve-environment.js';
 import { readFileKeys } from './file-keys.js';
+
+const NEVER = new AbortController().signal;
 
 let folder: string;
 let logger: LogRecorder;
@@ -27,7 +31,7 @@ async function read(path: string, key = 'A', volumeName = 'data'): Promise<strin
   ];
   const pod = aSpecPod({ containers: [container], volumes });
   const hostPathOf = (_pod: unknown, volume: { readonly name: string }) => join(folder, volume.name);
-  const found = (await readFileKeys(pod, container, { hostPathOf, logger })).get(fileKeyRef)!;
+  const found = (await readFileKeys(pod, container, { hostPathOf, logger }, NEVER)).get(fileKeyRef)!;
   return found instanceof Error ? found.message : `${found.file}: ${Buffer.from(found.value).toString()}`;
 }
 
@@ -55,4 +59,44 @@ it('a variable comes from no other volume', async () => {
     const message = `cannot find the volume "${name}" referenced by FileKeyRef`;
     expect(await read('a', 'A', name)).toBe(message);
   }
+});
+
+async function readAll(selectors: readonly FileKeySelector[], signal = NEVER): Promise<FileKeys> {
+  const env = selectors.map((fileKeyRef, at) => ({ name: `X${at}`, valueFrom: { fileKeyRef } }));
+  const container = aSpecContainer({ env });
+  const pod = aSpecPod({ containers: [container], volumes: [{ name: 'data', emptyDir: {} }] });
+  return await readFileKeys(pod, container, { hostPathOf: () => join(folder, 'data'), logger }, signal);
+}
+
+it('variables of one file share one read of it', async () => {
+  const selectors = Array.from({ length: 60 }, (_, at) => ({
+    ...{ volumeName: 'data', path: 'large.env', key: at === 0 ? 'B' : 'A' },
+  }));
+  await writeFile(join(folder, 'data/large.env'), `A='${`${'x'.repeat(1000)}\n`.repeat(200)}'\nB='b'`);
+  const found = await readAll(selectors);
+  const values = new Set([...found.values()].map((each) => (each as FileKey).value));
+  expect([...values].map(({ length }) => length)).toEqual([1, 200_200]);
+});
+
+it('variables that come to more than an environment may have are refused, without the value', async () => {
+  await writeFile(join(folder, 'data/large.env'), `A='${'\n'.repeat(1024 * 1024 - 5)}'\n`);
+  const selectors = Array.from({ length: 18 }, () => ({ volumeName: 'data', path: 'large.env', key: 'A' }));
+  const found = [...(await readAll(selectors)).values()].map((each) => each instanceof Error);
+  expect(found).toEqual([...Array<boolean>(16).fill(false), true, true]);
+  const last = (await readAll(selectors)).get(selectors[17]!);
+  expect(last).toEqual(
+    new Error('variables from files come to more than 16777216 bytes; mount large values as files'),
+  );
+});
+
+it('a file that is too large says so where its users see it', async () => {
+  await writeFile(join(folder, 'data/large.env'), '\n'.repeat(1024 * 1024 + 1));
+  expect(await read('large.env')).toBe("couldn't parse env file: the file has more than 1048576 bytes");
+});
+
+it('a read ends with its signal', async () => {
+  const abort = new AbortController();
+  const found = readAll([{ volumeName: 'data', path: 'sub/a.env', key: 'A' }], abort.signal);
+  abort.abort(new Error('enough'));
+  await expect(found).rejects.toThrow('enough');
 });

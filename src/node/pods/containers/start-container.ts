@@ -155,10 +155,11 @@ export class ContainerStarter {
     let hide: HideSecrets = (message) => message;
     let config: ContainerConfig;
     try {
-      const environment = await this.#options.environments.resolve(pod, container, sandbox.ips);
+      const environment = await this.#options.environments.resolve(pod, container, sandbox.ips, signal);
       hide = (message) => environment.hideSecrets(message);
       config = await configureContainer(this.#options, start, { ...image, volumeImages }, environment);
     } catch (error) {
+      signal.throwIfAborted();
       return this.#failed(start, 'CreateContainerConfigError', hide(messageOf(error)));
     }
     signal.throwIfAborted();

@@ -41,9 +41,14 @@ export interface ContainerEnvironments {
   /**
    * The environment of a container as of now; `sandboxIps` are the addresses of its sandbox.
    *
-   * Rejects in the kubelet's words when something that it needs is missing.
+   * Rejects in the kubelet's words when something that it needs is missing, and with the signal's reason.
    */
-  resolve(pod: NodePod, container: Container, sandboxIps: readonly string[]): Promise<ContainerEnvironment>;
+  resolve(
+    pod: NodePod,
+    container: Container,
+    sandboxIps: readonly string[],
+    signal: AbortSignal,
+  ): Promise<ContainerEnvironment>;
 }
 
 /** The objects that pods of an API server refer to. Other pods need nothing fetched. */
