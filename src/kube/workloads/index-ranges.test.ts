@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { countIndexes, formatIndexes, parseIndexRanges } from './index-ranges.js';
+import { countIndexes, countIndexesWithin, formatIndexes, parseIndexRanges } from './index-ranges.js';
 
 describe('indexes of a Job', () => {
   it.each([
@@ -33,4 +33,21 @@ describe('indexes of a Job', () => {
   ])('are refused in its words: %j', (text, why) => {
     expect(() => parseIndexRanges(text, 10)).toThrow(why);
   });
+});
+
+it('indexes in ranges are counted in one pass through both', () => {
+  let reads = 0;
+  const counted = <Item extends object>(items: Item): Item =>
+    new Proxy(items, {
+      get: (target, name) => {
+        if (typeof name === 'string' && /^(?:\d+|first|last)$/.test(name)) reads++;
+        return Reflect.get(target, name) as unknown;
+      },
+    });
+  const ranges = Array.from({ length: 1_000 }, (_, at) => counted({ first: 3 * at, last: 3 * at + 1 }));
+  const indexes = counted(Array.from({ length: 3_000 }, (_, at) => at));
+  expect(countIndexesWithin(ranges, indexes)).toBe(2_000);
+  expect(reads).toBeLessThan(20_000);
+  expect(countIndexesWithin([], [1])).toBe(0);
+  expect(countIndexesWithin([{ first: 2, last: 4 }], [0, 1, 4, 9])).toBe(1);
 });

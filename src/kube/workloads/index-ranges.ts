@@ -48,6 +48,18 @@ export function countIndexes(ranges: readonly IndexRange[]): number {
   return ranges.reduce((sum, { first, last }) => sum + last - first + 1, 0);
 }
 
+/** How many of `indexes` are in these ranges; both are in order, and are passed through once. Pure. */
+export function countIndexesWithin(ranges: readonly IndexRange[], indexes: readonly number[]): number {
+  let [count, at] = [0, 0];
+  for (const { first, last } of ranges) {
+    while (at < indexes.length && indexes[at]! < first) at++;
+    const from = at;
+    while (at < indexes.length && indexes[at]! <= last) at++;
+    count += at - from;
+  }
+  return count;
+}
+
 /** As Kubernetes writes them, from indexes in order: `0-2,5`; two that follow each other are no range. Pure. */
 export function formatIndexes(indexes: readonly number[]): string {
   const ranges: [number, number][] = [];

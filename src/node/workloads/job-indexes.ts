@@ -7,7 +7,12 @@
  *
  * @module
  */
-import { countIndexes, parseIndexRanges } from '#kube/workloads/index-ranges.js';
+import {
+  countIndexes,
+  countIndexesWithin,
+  type IndexRange,
+  parseIndexRanges,
+} from '#kube/workloads/index-ranges.js';
 import { type JobSpec } from '#kube/workloads/workload.js';
 import { type PodEntry } from './workload-record.js';
 
@@ -55,20 +60,52 @@ export function failedIndexesOf(
     .sort((one, other) => one - other);
 }
 
-/** Why the indexes that have succeeded are enough, in Kubernetes' words; undefined where they are not. */
+type SuccessPolicy = NonNullable<JobSpec['successPolicy']>;
+
+/** What a rule of a success policy asks for. */
+interface ParsedRule {
+  /** Undefined where it is any index. */
+  readonly ranges: readonly IndexRange[] | undefined;
+  /** How many indexes are in the ranges. */
+  readonly size: number;
+  readonly succeededCount: number;
+}
+
+interface ParsedPolicy {
+  readonly completions: number;
+  readonly rules: readonly ParsedRule[];
+}
+
+/** A policy may have 20 rules of many thousand ranges, and each reconciliation asks. */
+const PARSED_POLICIES = new WeakMap<SuccessPolicy, ParsedPolicy>();
+
+/**
+ * Why the indexes that have succeeded are enough, in Kubernetes' words; undefined where they are not.
+ *
+ * `succeeded` is in order.
+ */
 export function matchSuccessPolicy(
   { successPolicy, completions = 0 }: Pick<JobSpec, 'successPolicy' | 'completions'>,
   succeeded: readonly number[],
 ): string | undefined {
-  if (succeeded.length === 0) return undefined;
-  const at = (successPolicy?.rules ?? []).findIndex(({ succeededIndexes, succeededCount = Infinity }) => {
-    if (succeededIndexes === undefined) return succeeded.length >= succeededCount;
-    const ranges = parseIndexRanges(succeededIndexes, completions);
-    const wanted = countIndexes(ranges);
-    const met = succeeded.filter((index) =>
-      ranges.some(({ first, last }) => index >= first && index <= last),
-    );
-    return wanted > 0 && (met.length === wanted || met.length >= succeededCount);
+  if (successPolicy === undefined || succeeded.length === 0) return undefined;
+  const rules = parsePolicy(successPolicy, completions);
+  const at = rules.findIndex(({ ranges, size, succeededCount }) => {
+    if (ranges === undefined) return succeeded.length >= succeededCount;
+    const met = countIndexesWithin(ranges, succeeded);
+    return size > 0 && (met === size || met >= succeededCount);
   });
   return at === -1 ? undefined : `Matched rules at index ${at}`;
+}
+
+function parsePolicy(policy: SuccessPolicy, completions: number): readonly ParsedRule[] {
+  const known = PARSED_POLICIES.get(policy);
+  if (known?.completions === completions) return known.rules;
+  const rules = policy.rules.map(({ succeededIndexes, succeededCount = Infinity }): ParsedRule => {
+    const ranges =
+      succeededIndexes === undefined ? undefined : parseIndexRanges(succeededIndexes, completions);
+    return { ranges, size: countIndexes(ranges ?? []), succeededCount };
+  });
+  PARSED_POLICIES.set(policy, { completions, rules });
+  return rules;
 }

@@ -196,7 +196,9 @@ function findEnd(
   if (failedIndexes.length > 0 && failedIndexes.length + succeeded >= completions!) {
     return failed('FailedIndexes', 'Job has failed indexes', work);
   }
-  const enough = matchSuccessPolicy(spec, indexes);
+  // The object's own policy is the same one at each reconciliation.
+  const { successPolicy } = (record.object as Job).spec;
+  const enough = matchSuccessPolicy({ successPolicy, completions }, indexes);
   if (enough !== undefined) return condition('Complete', 'SuccessPolicy', enough, work);
   const isDone = completions === undefined ? succeeded > 0 && active.length === 0 : succeeded >= completions;
   if (!isDone) return undefined;
