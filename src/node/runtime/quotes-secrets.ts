@@ -1,11 +1,13 @@
 import { type Container } from '#kube/container/container.js';
 import { expandVariables } from './config/container-environment.js';
+import { mayBeSecret } from './config/resolve-environment.js';
 
 /** Replaces a message of a runtime that may quote a value of a Secret, for people. */
 export const QUOTE_NOT_SHOWN = 'what the runtime says of it may quote a Secret, and is not shown';
 
 /**
- * Whether a value of a Secret may be in a container's command, and so in messages of the runtime. Pure.
+ * Whether a value of a Secret, or of a file of variables, may be in a container's command, and so in messages of the
+ * runtime. Pure.
  *
  * It uses only the manifest, as the Secret may have changed by now, or be gone.
  */
@@ -14,7 +16,7 @@ export function quotesSecrets({ command = [], args = [], env = [], envFrom = [] 
   const own = new Set(env.map(({ name }) => name));
   const secret = new Set<string>();
   for (const { name, value = '', valueFrom } of env) {
-    if (valueFrom?.secretKeyRef !== undefined || refersTo(value)) secret.add(name);
+    if (mayBeSecret(valueFrom) || refersTo(value)) secret.add(name);
   }
   return [...command, ...args].some(refersTo);
 
@@ -29,12 +31,12 @@ export function quotesSecrets({ command = [], args = [], env = [], envFrom = [] 
 }
 
 /**
- * Whether a container has values of Secrets in its environment, which a runtime may quote when creation
- * fails. Pure.
+ * Whether a container has values of Secrets, or of files of variables, in its environment, which a runtime may quote
+ * when creation fails. Pure.
  */
 export function takesSecrets({ env = [], envFrom = [] }: Container): boolean {
   return (
-    env.some(({ valueFrom }) => valueFrom?.secretKeyRef !== undefined) ||
+    env.some(({ valueFrom }) => mayBeSecret(valueFrom)) ||
     envFrom.some(({ secretRef }) => secretRef !== undefined)
   );
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type ConfigMap, type PodObjects, type Secret } from '#kube/objects/config-object.js';
 import { type Container } from '#kube/container/container.js';
 import { aSpecPod, aSpecContainer } from '#support/builders/node-pods.js';
+import { type ContainerEnvironment } from './container-environment.js';
 import { type FileKey, resolveEnvironment } from './resolve-environment.js';
 
 const META = { namespace: 'default' };
@@ -46,8 +47,11 @@ function resolve(container: Partial<Container>, objects = objectsOf(SETTINGS, KE
 
 const NOTHING = new Uint8Array();
 
-/** With a variable X of envFrom, which is then taken from a file. */
-function resolveFile(found: FileKey | Error | undefined, extra: { readonly optional?: boolean }): string[] {
+/** With a variable X, which is then taken from a file. */
+function environmentOfFile(
+  found: FileKey | Error | undefined,
+  extra: { readonly optional?: boolean } = {},
+): ContainerEnvironment {
   const fileKeyRef = { volumeName: 'v', path: 'a.env', key: 'K', ...extra };
   const env = [
     { name: 'X', value: 'old' },
@@ -56,7 +60,11 @@ function resolveFile(found: FileKey | Error | undefined, extra: { readonly optio
   const own = aSpecContainer({ env });
   const fileKeys = new Map(found === undefined ? [] : [[fileKeyRef, found]]);
   const sources = { objects: objectsOf(), facts: FACTS, fileKeys };
-  const { entries } = resolveEnvironment(aSpecPod({ containers: [own] }), own, sources);
+  return resolveEnvironment(aSpecPod({ containers: [own] }), own, sources);
+}
+
+function resolveFile(...given: Parameters<typeof environmentOfFile>): string[] {
+  const { entries } = environmentOfFile(...given);
   return entries.map(({ name, value }) => `${name}=${value.toString()}`);
 }
 
@@ -173,6 +181,11 @@ it('what no variable can hold is reported only by the name of the variable', () 
 });
 
 describe('a message', () => {
+  it('does not have a value from a file', () => {
+    const environment = environmentOfFile({ file: '/v/a.env', value: Buffer.from('hunter22') });
+    expect(environment.hideSecrets('exec hunter22: not found')).toBe('exec $(X): not found');
+  });
+
   const env = [
     { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'keys', key: 'token' } } },
     { name: 'PIN', valueFrom: { secretKeyRef: { name: 'keys', key: 'pin' } } },

@@ -68,8 +68,8 @@ export function resolveEnvironment(
     const found = valueOf(pod, container, valueFrom, sources);
     // A missing optional value leaves what envFrom has set.
     if (found === undefined) continue;
-    if (valueFrom.secretKeyRef === undefined) environment.setVerbatim(name, found);
-    else environment.setSecret(name, Buffer.from(found));
+    if (mayBeSecret(valueFrom)) environment.setSecret(name, Buffer.from(found));
+    else environment.setVerbatim(name, found);
   }
   return environment;
 }
@@ -116,6 +116,11 @@ function valueOf(
   }
   if (fileKeyRef !== undefined) return fileKeyOf(fileKeyRef, fileKeys);
   return '';
+}
+
+/** Nobody says of a file whether it has a token, so its values are treated as those of Secrets. Pure. */
+export function mayBeSecret({ secretKeyRef, fileKeyRef }: EnvVarSource = {}): boolean {
+  return secretKeyRef !== undefined || fileKeyRef !== undefined;
 }
 
 /** As with a kubelet, a file that cannot be read is an error even where it is optional. */

@@ -84,9 +84,11 @@ describe('a failed call is logged', () => {
       const hidden =
         'rpc error: code = Unknown desc = what the runtime says of it may quote a Secret, and is not shown';
       const env = [{ name: 'PIN', valueFrom: { secretKeyRef: { name: 'keys', key: 'pin' } } }];
+      const fileKeyRef = { volumeName: 'data', path: 'own.env', key: 'PIN' };
       const takers = [
         aSpecContainer({ env }),
         aSpecContainer({ envFrom: [{ secretRef: { name: 'keys' } }] }),
+        aSpecContainer({ env: [{ name: 'PIN', valueFrom: { fileKeyRef } }] }),
       ];
       for (const taker of takers) {
         wanted = aSpecPod({ initContainers: [taker] });
@@ -94,9 +96,9 @@ describe('a failed call is logged', () => {
       }
       wanted = undefined;
       end(method, 'CRI_UNKNOWN', error);
-      expect(said()).toEqual([hidden, hidden, hidden]);
+      expect(said()).toEqual([hidden, hidden, hidden, hidden]);
       end('StopContainer', 'CRI_UNKNOWN', error);
-      expect(said()[3]).toBe('rpc error: code = Unknown desc = exec: "p\\x69n": not found');
+      expect(said()[4]).toBe('rpc error: code = Unknown desc = exec: "p\\x69n": not found');
     },
   );
 });
