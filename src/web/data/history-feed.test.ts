@@ -80,3 +80,14 @@ it('says why older records cannot be read, and does not ask for them again at on
   await feed.loadSince(0);
   expect(asked).toHaveLength(2);
 });
+
+it('gives up on older records from an agent that hangs', async () => {
+  const { feed, asked } = await aLiveFeed(100);
+  const loaded = feed.loadSince(0);
+  const { reader } = asked[1]!;
+  expect(reader.silenceMs).toBe(asked[0]!.reader.silenceMs);
+  expect(reader.silenceMs).toBeGreaterThan(0);
+  reader.onEnd({ message: `nothing has come for ${reader.silenceMs! / 1_000} s`, isWhole: false });
+  await loaded;
+  expect([feed.isLoadingOlder, feed.olderProblem]).toEqual([false, 'nothing has come for 40 s']);
+});

@@ -90,6 +90,7 @@ export class HistoryFeed extends Store implements TimelineSource {
           if (older.length > 2 * room + 1_000) older = older.slice(older.length - room);
         },
         onEnd: ({ isWhole, message }) => resolve(isWhole ? '' : message || NO_WORDS),
+        silenceMs: SILENCE_MS,
       });
     });
     this.olderProblem = problem;
