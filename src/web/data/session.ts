@@ -19,7 +19,10 @@ export interface OpenStream {
 
 /** What a reader of a stream wants to know. */
 export interface StreamReader {
-  /** Whole lines, or pieces of `maxLine` characters of those that are longer. */
+  /**
+   * Whole lines, or pieces of `maxLine` characters of those that are longer. What has no end of line comes if the stream
+   * ended as it should; after a break it is dropped, as it may be half a line.
+   */
   readonly onLines: (lines: readonly string[]) => void;
   /** The agent has answered. */
   readonly onOpen?: () => void;
@@ -149,9 +152,10 @@ export class Session {
       if (isOver) return;
       close();
       const { rest } = splitter;
-      if (rest !== '') onLines([rest]);
+      const isWhole = code === NORMAL;
+      if (isWhole && rest !== '') onLines([rest]);
       const status = code >= REFUSED ? { status: code - REFUSED } : {};
-      onEnd({ ...status, message: reason, isWhole: code === NORMAL });
+      onEnd({ ...status, message: reason, isWhole });
     };
     return { close };
   }
