@@ -52,12 +52,17 @@ export function LogView({ session, pod, query }: LogViewProps): JSX.Element {
     setProblem(undefined);
     setOver(false);
     readId.current = containerId;
-    const since =
-      lines.resume() ?? (Number.isNaN(atMs) ? undefined : new Date(atMs - BEFORE_MS).toISOString());
+    lines.begin(isPrevious ? undefined : containerId, `${container} was started again`);
+    const firstPart: Record<string, string> = Number.isNaN(atMs)
+      ? { tailLines: String(FIRST_LINES) }
+      : { sinceTime: new Date(atMs - BEFORE_MS).toISOString() };
+    const since = lines.resume();
+    // Of a container that was started meanwhile, everything: the clock may have been set back.
+    const nextPart: Record<string, string> = since === undefined ? {} : { sinceTime: since };
     const path = `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}/log`;
     const asked = new URLSearchParams({
       ...{ container, timestamps: 'true', follow: String(!isPrevious), previous: String(isPrevious) },
-      ...(since === undefined ? { tailLines: String(FIRST_LINES) } : { sinceTime: since }),
+      ...(lines.all.length === 0 ? firstPart : nextPart),
     });
     let [news, retry]: ReturnType<typeof setTimeout>[] = [];
     const stream = session.stream(`${path}?${asked.toString()}`, {
@@ -94,7 +99,6 @@ export function LogView({ session, pod, query }: LogViewProps): JSX.Element {
   useEffect(() => {
     const isNew = containerId !== undefined && containerId !== readId.current;
     if (!isNew || !isOver || isPrevious || lines.isFull) return;
-    if (lines.all.length > 0) lines.note(`${container} was started again`);
     readOn();
   }, [isOver, containerId]);
 

@@ -1,4 +1,5 @@
 import { type LogLine, parseLogLine } from './log-line-text.js';
+import { LinesAgain, type TimedLine } from './lines-again.js';
 
 /** How much is held; more is in the files, which podloop logs prints. */
 export interface ShownLogLimits {
@@ -25,10 +26,11 @@ export class ShownLog {
   readonly #momentMs: number;
   #sought = '';
   #characters = 0;
-  /** The last line with a time, as it came. */
-  #last: { readonly text: string; readonly atMs: number } | undefined;
-  /** After a break: what comes is skipped up to that line. */
-  #skipTo: { readonly text: string; readonly atMs: number; isReached: boolean } | undefined;
+  readonly #again = new LinesAgain();
+  /** Whose lines come. */
+  #containerId: string | undefined;
+  /** The last line of this container that has a time, with the pieces behind it that have none. */
+  #last: TimedLine | undefined;
 
   /** Without a moment the newest lines stay. */
   constructor(momentMs = NaN, limits = LIMITS) {
@@ -41,10 +43,23 @@ export class ShownLog {
     for (const text of lines) {
       if (this.isFull) return;
       const line = parseLogLine(text);
-      if (this.#isKnown(text, line)) continue;
-      if (line.atMs !== undefined) this.#last = { text, atMs: line.atMs };
+      if (this.#again.has(line)) continue;
+      const { atMs } = line;
+      if (atMs !== undefined) this.#last = { atMs, text: line.text, pieces: 0 };
+      else if (this.#last !== undefined) this.#last.pieces++;
       this.#push(line);
     }
+  }
+
+  /** Says which container the lines are of from now on; a note stands before the first one of another container. */
+  begin(containerId: string | undefined, note: string): void {
+    const before = this.#containerId;
+    if (containerId === undefined || containerId === before) return;
+    this.#containerId = containerId;
+    if (before === undefined) return;
+    this.#last = undefined;
+    this.#again.clear();
+    if (this.all.length > 0) this.note(note);
   }
 
   /** Adds a line of the page's own. */
@@ -52,10 +67,13 @@ export class ShownLog {
     this.#push({ atMs: undefined, text, isNote: true });
   }
 
-  /** From now on, lines come once more from the time that is returned; undefined if there were none. */
+  /**
+   * The time since when the lines of this container are to be read once more; undefined if none was shown. Those that are
+   * shown already are left out when they come.
+   */
   resume(): string | undefined {
     if (this.#last === undefined) return undefined;
-    this.#skipTo = { ...this.#last, isReached: false };
+    this.#again.expect(this.all, this.#last);
     return new Date(this.#last.atMs).toISOString();
   }
 
@@ -68,19 +86,6 @@ export class ShownLog {
   /** Whether it has what is searched for. */
   isFound({ text }: LogLine): boolean {
     return this.#sought !== '' && text.toLowerCase().includes(this.#sought);
-  }
-
-  #isKnown(text: string, { atMs }: LogLine): boolean {
-    const target = this.#skipTo;
-    if (target === undefined) return false;
-    // A piece of a long line has no time, and belongs to what is before it.
-    if (atMs === undefined || atMs < target.atMs) return true;
-    if (atMs === target.atMs && !target.isReached) {
-      target.isReached = text === target.text;
-      return true;
-    }
-    this.#skipTo = undefined;
-    return false;
   }
 
   #push(line: LogLine): void {

@@ -68,7 +68,9 @@ describe.skipIf(BROWSER === undefined)('a log on the page (needs chromium)', () 
     await stage.page.getByText('NotReady').waitFor();
     run('MODIFIED', 'two');
     await expect.poll(() => answers.length).toBe(2);
-    answers[1]!.write(line(9, 'once more'));
+    const { query } = stage.agent.requests.findLast(({ path }) => path === LOG)!;
+    expect([query['sinceTime'], query['tailLines']]).toEqual([undefined, undefined]);
+    answers[1]!.write(line(1, 'once more'));
     await stage.page.getByText('once more').waitFor();
     expect(await shown()).toEqual(['first words', 'last words', 'main was started again', 'once more']);
     expect(await stage.page.getByText('The log has ended.').count()).toBe(0);
@@ -76,16 +78,16 @@ describe.skipIf(BROWSER === undefined)('a log on the page (needs chromium)', () 
 
   it('goes on where it was when the connection broke, with no line twice', async () => {
     await open();
-    answers[0]!.write(line(1, 'before') + line(2, 'the last'));
+    answers[0]!.write(line(1, 'before') + line(2, 'the last') + line(2, 'half a line').slice(0, -6));
     await stage.page.getByText('the last').waitFor();
     answers[0]!.destroy();
     await stage.page.getByRole('alert').getByText('trying again').waitFor();
     await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(2);
     const { query } = stage.agent.requests.findLast(({ path }) => path === LOG)!;
     expect(query['sinceTime']).toBe('2026-01-02T03:04:02.000Z');
-    answers[1]!.write(line(2, 'the last') + line(3, 'after'));
+    answers[1]!.write(line(2, 'the last') + line(2, 'half a line') + line(2, 'same') + line(3, 'after'));
     await stage.page.getByText('after').waitFor();
-    expect(await shown()).toEqual(['before', 'the last', 'after']);
+    expect(await shown()).toEqual(['before', 'the last', 'half a line', 'same', 'after']);
   });
 
   it('shows a line that never ends in pieces, and can search it', async () => {
