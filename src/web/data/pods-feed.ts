@@ -1,3 +1,4 @@
+import { showInvisible } from '#base/text/show-invisible.js';
 import { type PodStates } from '../timeline/timeline-source.js';
 import { type Track } from '../timeline/tracks.js';
 import { judgePod, type PodObject, type PodVerdict } from './shown-pod.js';
@@ -79,9 +80,12 @@ export class PodsFeed extends Store implements PodStates {
   }
 }
 
+/** Containers and images write much of what a status says, so characters without a shape become visible in all its texts. */
 function parseChange(line: string): Change | undefined {
   try {
-    return JSON.parse(line) as Change;
+    return JSON.parse(line, (_, value: unknown) =>
+      typeof value === 'string' ? showInvisible(value) : value,
+    ) as Change;
   } catch {
     return undefined;
   }
