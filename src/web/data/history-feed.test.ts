@@ -4,6 +4,7 @@ import { type Session, type StreamReader } from './session.js';
 
 interface Fed {
   readonly feed: HistoryFeed;
+  readonly session: Session;
   readonly send: (count: number) => void;
   /** What was asked for, the newest last. */
   readonly asked: { readonly path: string; readonly reader: StreamReader }[];
@@ -27,7 +28,7 @@ function aFeed(maxEntries: number): Fed {
     });
     asked[0]!.reader.onLines(lines);
   };
-  return { feed, send, asked };
+  return { feed, session, send, asked };
 }
 
 it('holds only so many records: the oldest go, and it says that there are more', async () => {
@@ -90,4 +91,24 @@ it('gives up on older records from an agent that hangs', async () => {
   reader.onEnd({ message: `nothing has come for ${reader.silenceMs! / 1_000} s`, isWhole: false });
   await loaded;
   expect([feed.isLoadingOlder, feed.olderProblem]).toEqual([false, 'nothing has come for 40 s']);
+});
+
+it('asks once whether the session is over, however often it connects to a server that hangs', async () => {
+  const { asked, session } = aFeed(100);
+  const answers: ((isOver: boolean) => void)[] = [];
+  session.isOver = () => new Promise((resolve) => void answers.push(resolve));
+  const breakNow = async (): Promise<void> => {
+    const { length } = asked;
+    const { reader } = asked.at(-1)!;
+    reader.onOpen!();
+    reader.onEnd({ message: '', isWhole: false });
+    await vi.waitFor(() => expect(asked).toHaveLength(length + 1));
+  };
+  await breakNow();
+  await breakNow();
+  expect(answers).toHaveLength(1);
+  answers[0]!(false);
+  await Promise.resolve();
+  await breakNow();
+  expect(answers).toHaveLength(2);
 });

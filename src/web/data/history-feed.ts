@@ -46,6 +46,7 @@ export class HistoryFeed extends Store implements TimelineSource {
   readonly #session: Session;
   readonly #maxEntries: number;
   #isTrimming = false;
+  #isExplaining = false;
   #olderAgainMs = 0;
   #failures = 0;
   #quiet: ReturnType<typeof setTimeout> | undefined;
@@ -162,7 +163,10 @@ export class HistoryFeed extends Store implements TimelineSource {
 
   /** A WebSocket that is refused says no more than one that breaks. */
   async #explain(): Promise<void> {
+    if (this.#isExplaining) return;
+    this.#isExplaining = true;
     const isOver = await this.#session.isOver();
+    this.#isExplaining = false;
     if (this.state !== 'lost') return;
     this.problem = isOver ? SESSION_OVER : NO_WORDS;
     this.changed();

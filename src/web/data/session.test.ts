@@ -40,3 +40,21 @@ it.each([
   expect(came).toEqual(lines);
   expect(ends).toEqual([isWhole]);
 });
+
+it('does not wait for long for a server that does not say whether the session is over', async () => {
+  const [ending, limits] = [new AbortController(), [] as number[]];
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
+    limits.push(ms);
+    return ending.signal;
+  });
+  vi.stubGlobal('fetch', async (_: string, { signal }: RequestInit) => {
+    await new Promise((_resolve, reject) => {
+      signal!.addEventListener('abort', () => reject(signal!.reason as Error));
+    });
+  });
+  const isOver = new Session(() => '').isOver();
+  timeout.mockRestore();
+  expect(limits).toEqual([5_000]);
+  ending.abort();
+  expect(await isOver).toBe(false);
+});

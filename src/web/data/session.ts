@@ -69,6 +69,8 @@ const Kind = { input: 0, size: 1, drawn: 2 } as const;
 /** What is pasted goes in pieces of this size. */
 const PIECE_BYTES = 32 * 1_024;
 const TOKEN = 'podloop-token';
+/** A server that hangs does not say whether the session is over. */
+const IS_OVER_MS = 5_000;
 const REFUSED = 4000;
 const NORMAL = 1000;
 
@@ -160,9 +162,9 @@ export class Session {
     return { close };
   }
 
-  /** Whether the server does not know this browser any more, or was started again. */
+  /** Whether the server does not know this browser any more, or was started again; false if it does not answer in time. */
   async isOver(): Promise<boolean> {
-    return await this.json('/session').then(
+    return await this.json('/session', AbortSignal.timeout(IS_OVER_MS)).then(
       () => false,
       (error: unknown) => error instanceof Refused && error.status === 401,
     );
