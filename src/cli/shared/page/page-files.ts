@@ -8,7 +8,7 @@ export interface PageFile {
   readonly contentType: string;
   /** As it is stored. */
   readonly brotli: Buffer;
-  /** Decompressed once: all answers share its bytes, however many clients wait for them. */
+  /** Decompressed once: all answers share its bytes, however many clients wait for them. After a failure it is tried again. */
   readonly plain: () => Promise<Buffer>;
 }
 
@@ -49,9 +49,15 @@ export class PageFiles {
     const place = new URL(`${name}.br`, this.#folder);
     const brotli = findInExecutable(place) ?? (await readFile(place));
     let plain: Promise<Buffer> | undefined;
+    const tryDecompress = (): Promise<Buffer> =>
+      decompress(brotli).catch((error: unknown) => {
+        // It may have been for want of memory.
+        plain = undefined;
+        throw error;
+      });
     const file: PageFile = {
       ...{ contentType: TYPES[name.split('.')[1]!]!, brotli },
-      plain: () => (plain ??= decompress(brotli)),
+      plain: () => (plain ??= tryDecompress()),
     };
     this.#files.set(name, file);
     return file;
