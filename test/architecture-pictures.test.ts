@@ -155,7 +155,7 @@ it('the areas, each above those that it imports', () => {
   const [width, gap, left, right] = [220, 16, 20, 964];
   const imports = importsOfAreas();
   const withoutBase = [...imports].filter(([, others]) => !others.has('base'));
-  expect(withoutBase.map(([area]) => area)).toEqual(['base', 'web']);
+  expect(withoutBase.map(([area]) => area)).toEqual(['base']);
   const floors = floorsOf(imports);
   const boxes = floors.flatMap((areas, floor) => {
     const isWide = areas.length === 1;
@@ -171,7 +171,7 @@ it('the areas, each above those that it imports', () => {
   });
   expect(boxes.map(({ name }) => name).sort()).toEqual(Object.keys(AREAS).sort());
   const height = 2 * EDGE + floors.length * (HEIGHT + gap) - gap;
-  const title = 'The areas of src: each imports only what stands below it; all but web use base';
+  const title = 'The areas of src: each imports only what stands below it; all use base';
   expectPicture('architecture-areas', { title, width: right + left, height, boxes, arrows: [] });
 });
 
