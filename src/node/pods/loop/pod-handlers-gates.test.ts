@@ -13,25 +13,25 @@ const free = aNodePod({ spec });
 const other = aNodePod({ name: 'other', spec });
 
 function scene() {
-  const told: string[] = [];
+  const shown: string[] = [];
   const made = setUpHandlers({
     admit: (pod, active) => admitPod(pod, active, ROOM),
     findShortages: (pod, active) => findShortages(pod, active, ROOM),
     onWaiting: ({ metadata }, { message, isGated }) =>
-      told.push(`${metadata.name} ${isGated === true ? 'gated: ' : ''}${message}`),
+      shown.push(`${metadata.name} ${isGated === true ? 'gated: ' : ''}${message}`),
   });
-  return { ...made, told };
+  return { ...made, shown };
 }
 
 describe('a pod with scheduling gates', () => {
-  it('waits until an edit takes them off, and is told of once', async () => {
-    const { handlers, asked, told, desired } = scene();
+  it('waits until an edit takes them off, and is reported once', async () => {
+    const { handlers, asked, shown, desired } = scene();
     handlers.handlePodAdditions([gated]);
     handlers.handlePodSyncs([gated]);
     handlers.judgeRejected();
     await Promise.resolve();
     expect(asked()).toEqual([]);
-    expect(told).toEqual(['web gated: Scheduling is blocked due to non-empty scheduling gates']);
+    expect(shown).toEqual(['web gated: Scheduling is blocked due to non-empty scheduling gates']);
     handlers.handlePodUpdates([free]);
     await Promise.resolve();
     expect(asked()).toEqual(['create uid-web']);
@@ -49,21 +49,21 @@ describe('a pod with scheduling gates', () => {
   });
 
   it('goes on where it has begun already, also with an agent that finds it so', () => {
-    const { handlers, asked, cache, told } = scene();
+    const { handlers, asked, cache, shown } = scene();
     const observed = aPodStatus(aPod({ uid: 'uid-web' }));
     cache.set('uid-web', observed, undefined, 1 as Stamp);
     handlers.handlePodAdditions([gated]);
     handlers.handlePodUpdates([{ ...gated }]);
     expect(asked()).toEqual(['create uid-web', 'update uid-web']);
-    expect(told).toEqual([]);
+    expect(shown).toEqual([]);
   });
 
   it('does not begin by what an edit adds while it runs', () => {
-    const { handlers, asked, told } = scene();
+    const { handlers, asked, shown } = scene();
     handlers.handlePodAdditions([free]);
     handlers.handlePodUpdates([gated]);
     expect(asked()).toEqual(['create uid-web', 'update uid-web']);
-    expect(told).toEqual([]);
+    expect(shown).toEqual([]);
   });
 
   it('waits where it is wanted again after its former life, whatever is left of that', () => {
