@@ -36,8 +36,15 @@ function inputsOf(
   return { spec: pod.spec, containers: new PodContainers(observed, observed.sandboxes[0]?.id), isOwnEnd };
 }
 
-const toReset = (...given: Parameters<typeof inputsOf>): string[] =>
-  findContainersToReset(inputsOf(...given)).map(({ status }) => status.id);
+const was = (status: 'True' | 'False') =>
+  [{ type: 'AllContainersRestarting', status, lastProbeTime: null, lastTransitionTime: '' }] as const;
+
+/** With the condition of the status that is computed of these containers. */
+const toReset = (...given: Parameters<typeof inputsOf>): string[] => {
+  const inputs = inputsOf(...given);
+  const conditions = was(isRestartingAll(inputs, []) ? 'True' : 'False');
+  return findContainersToReset(inputs, conditions).map(({ status }) => status.id);
+};
 
 describe('the containers that a restart of all removes', () => {
   it('are all that there are, the one that asked for it last', () => {
@@ -51,6 +58,16 @@ describe('the containers that a restart of all removes', () => {
     expect(toReset({ ...others, main: ASKS, side: ASKS })).toEqual([
       ...['helper-1', 'helper-0', 'first-0', 'main-0', 'side-0'],
     ]);
+  });
+
+  it('are still all while the condition is True, also if the one that asked for it is gone or was edited', () => {
+    const restarting = (...given: Parameters<typeof inputsOf>): string[] => {
+      const { spec, containers } = inputsOf(...given);
+      return findContainersToReset({ spec, containers }, was('True')).map(({ status }) => status.id);
+    };
+    expect(restarting({ helper: {}, side: {} })).toEqual(['helper-0', 'side-0']);
+    expect(restarting({ main: ASKS, helper: {} })).toEqual(['helper-0', 'main-0']);
+    expect(restarting({})).toEqual([]);
   });
 
   it('go on to be removed by an agent that finds only the one that asked for it', () => {
@@ -71,14 +88,14 @@ describe('the containers that a restart of all removes', () => {
 });
 
 describe('a restart of all', () => {
-  const was = (status: 'True' | 'False') =>
-    [{ type: 'AllContainersRestarting', status, lastProbeTime: null, lastTransitionTime: '' }] as const;
-
   it('is under way once a container asks for it, and for one status more than anything is left', () => {
-    const read = (inputs: RestartAllInputs, before?: 'True' | 'False') => [
-      isRestartingAll(inputs, before === undefined ? [] : was(before)),
-      areAllRemoved(inputs),
-    ];
+    const read = (inputs: RestartAllInputs, before?: 'True' | 'False') => {
+      const isRestarting = isRestartingAll(inputs, before === undefined ? [] : was(before));
+      // What the condition says is what the sync does.
+      const left = findContainersToReset(inputs, was(isRestarting ? 'True' : 'False'));
+      expect(left.length > 0).toBe(isRestarting && !areAllRemoved(inputs));
+      return [isRestarting, areAllRemoved(inputs)];
+    };
     expect(read(inputsOf({ main: {}, helper: {} }))).toEqual([false, false]);
     expect(read(inputsOf({ main: ASKS, helper: {} }))).toEqual([true, false]);
     expect(read(inputsOf({ helper: {} }), 'True')).toEqual([true, false]);

@@ -7,8 +7,10 @@
  *                                                                    └► init containers run from the first on
  * ```
  *
- * The runtime shows how far it is: as long as the container that asked for it is there, the rest has to go. So an agent
- * that is killed on the way goes on, and none of it happens twice.
+ * The condition is the one decision: what it says, the sync does. It stays until nothing is left, also if the container that
+ * asked is removed or edited meanwhile. Without an earlier status the runtime shows how far it is: as long as the
+ * container that asked is there, the rest has to go. So an agent that is killed on the way goes on, and none of it
+ * happens twice.
  *
  * Source: https://github.com/kubernetes/enhancements/tree/master/keps/sig-node/5532-restart-all-containers-on-container-exits
  *
@@ -58,10 +60,13 @@ function isRestartAllDue(inputs: RestartAllInputs): boolean {
 
 /**
  * Every container to remove, in this order: regular ones, init containers and sidecars, and last those whose end asked for
- * the restart.
+ * the restart. None unless the condition of the pod's present status is True.
  */
-export function findContainersToReset(inputs: RestartAllInputs): readonly ContainerToReset[] {
-  if (!isRestartAllDue(inputs)) return [];
+export function findContainersToReset(
+  inputs: Omit<RestartAllInputs, 'isOwnEnd'>,
+  conditions: readonly V1PodCondition[],
+): readonly ContainerToReset[] {
+  if (!hasBegun(conditions)) return [];
   const members = membersOf(inputs.spec).flatMap((container) => {
     const source = findSource(container, inputs);
     return ownedOf(container, inputs).map((status) => ({ container, status, isSource: status === source }));
@@ -76,8 +81,12 @@ export function areAllRemoved(inputs: Omit<RestartAllInputs, 'isOwnEnd'>): boole
 
 /** Whether containers that are missing were removed for the restart: it is due, or was when the last status was computed. */
 export function isRestartingAll(inputs: RestartAllInputs, previous: readonly V1PodCondition[]): boolean {
-  const before = previous.find(({ type }) => type === 'AllContainersRestarting');
-  return before?.status === 'True' || isRestartAllDue(inputs);
+  return hasBegun(previous) || isRestartAllDue(inputs);
+}
+
+/** Whether these conditions say that all containers are being restarted. */
+export function hasBegun(conditions: readonly V1PodCondition[]): boolean {
+  return conditions.some(({ type, status }) => type === 'AllContainersRestarting' && status === 'True');
 }
 
 /** Regular containers first. */
@@ -86,11 +95,14 @@ function membersOf({ containers, initContainers = [] }: PodSpec): readonly Conta
 }
 
 /** The newest container of a name, if its end asks for the restart. */
-function findSource(container: Container, inputs: RestartAllInputs): ContainerStatus | undefined {
+function findSource(
+  container: Container,
+  inputs: Omit<RestartAllInputs, 'isOwnEnd'> & Partial<RestartAllInputs>,
+): ContainerStatus | undefined {
   const all = ownedOf(container, inputs);
   const [newest] = all;
   if (newest?.state !== 'exited' || all.some(mayBeAlive)) return undefined;
-  const asks = asksToRestartAll(container, newest.exitCode) && inputs.isOwnEnd(container, newest);
+  const asks = asksToRestartAll(container, newest.exitCode) && inputs.isOwnEnd?.(container, newest) !== false;
   return asks ? newest : undefined;
 }
 

@@ -1,5 +1,6 @@
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type PodStatus, quoteRuntimeError } from '#watch';
+import { type V1PodCondition } from '#kube/pod/v1-pod-status.js';
 import { type Logger } from '#base/log/logger.js';
 import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
 import { type ContainerToReset } from '../../status/all-containers-restart.js';
@@ -22,6 +23,13 @@ export interface ResetPodTools {
   readonly formatId: (containerId: string) => string;
 }
 
+/** What is known of the pod. */
+export interface ObservedReset {
+  readonly observed: PodStatus;
+  /** Of its present status. */
+  readonly conditions: readonly V1PodCondition[];
+}
+
 /**
  * Removes all containers of a pod, one of which has ended in a way that restarts them all, and returns the view of it
  * afterwards; undefined when there is nothing to do.
@@ -31,13 +39,13 @@ export interface ResetPodTools {
  */
 export async function resetPod(
   pod: NodePod,
-  observed: PodStatus,
+  { observed, conditions }: ObservedReset,
   tools: ResetPodTools,
   signal: AbortSignal,
 ): Promise<PodStatus | undefined> {
   const { metadata } = pod;
   if (metadata.deletionTimestamp !== undefined) return undefined;
-  const toReset = tools.planner.findContainersToReset(pod, observed);
+  const toReset = tools.planner.findContainersToReset(pod, observed, conditions);
   if (toReset.length === 0) return undefined;
   tools.logger.info('Pod marked for RestartAllContainers', { pod: metadata }, 3);
   for (const each of toReset) {

@@ -1,13 +1,6 @@
-import { type Container } from '#kube/container/container.js';
-import {
-  type ContainerKind,
-  initKindOf,
-  mayRestartAll,
-  mayRestartFailed,
-  restartRuleOf,
-} from '#kube/container/restart-rule.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
-import { type ContainerStatus, type PodStatus } from '#watch';
+import { type V1PodCondition } from '#kube/pod/v1-pod-status.js';
+import { type PodStatus } from '#watch';
 import { type Clock } from '#base/time/clock.js';
 import { type ContainerToReset, findContainersToReset } from '../../status/all-containers-restart.js';
 import { PodContainers } from '../../status/pod-containers.js';
@@ -73,29 +66,17 @@ export class PodPlanner {
     return new ContainerDefinitions(pod, { isReplaced }).isOutdated(newest);
   }
 
-  /** What has to be stopped and removed as all containers are restarted, in this order. */
-  findContainersToReset(pod: NodePod, observed: PodStatus): readonly ContainerToReset[] {
-    // Few pods have such a rule, and every sync asks.
-    if (!mayRestartAll(pod.spec)) return [];
-    const { findBaseline, probes } = this.#options;
-    const isReplaced = (id: string): boolean => this.#isReplaced(pod, id);
-    const definitions = new ContainerDefinitions(pod, { findBaseline, isReplaced });
-    const { initContainers = [] } = pod.spec;
-    const kindOf = (container: Container): ContainerKind =>
-      initContainers.includes(container) ? initKindOf(container) : 'regular';
-    const failsProbe = ({ livenessProbe, startupProbe }: Container, { id }: ContainerStatus): boolean =>
-      (startupProbe !== undefined && probes.hasFailedStartup(id)) ||
-      (livenessProbe !== undefined && probes.hasFailedLiveness(id));
-    return findContainersToReset({
-      spec: pod.spec,
-      containers: new PodContainers(observed, observed.sandboxes[0]?.id),
-      isOwnEnd: (container, status) =>
-        definitions.isCurrent(status, container) &&
-        !(
-          failsProbe(container, status) &&
-          mayRestartFailed(restartRuleOf(kindOf(container), container, pod.spec))
-        ),
-    });
+  /**
+   * What has to be stopped and removed as all containers are restarted, in this order; `conditions` are those of the
+   * pod's present status, which decide whether they are.
+   */
+  findContainersToReset(
+    { spec }: NodePod,
+    observed: PodStatus,
+    conditions: readonly V1PodCondition[],
+  ): readonly ContainerToReset[] {
+    const containers = new PodContainers(observed, observed.sandboxes[0]?.id);
+    return findContainersToReset({ spec, containers }, conditions);
   }
 
   forget(podUid: string): void {

@@ -533,7 +533,23 @@ describe('a container whose end restarts all of its pod', () => {
     expect(bench.changes()).toEqual(['stopContainer web-helper-0 2']);
   });
 
-  it('is gone on with by an agent after one that was killed on the way', async () => {
+  it('continues if the container that asked for it is removed while another cannot be stopped', async () => {
+    await begin();
+    bench.runtime.exit('web-app-0', 42);
+    bench.runtime.gate('stopContainer').fail(new Error('not now'));
+    await expect(bench.sync(pod)).rejects.toThrow('failed to "KillContainer" for "helper"');
+    bench.runtime.gate('stopContainer').fail(undefined);
+    await bench.runtime.removeContainer('web-app-0');
+    bench.changes();
+    await bench.sync(pod);
+    expect(bench.changes().filter((call) => /^(?:remove|start)/.test(call))).toEqual([
+      ...['removeContainer web-helper-0', 'removeContainer web-init-0', 'removeContainer web-side-0'],
+      'startContainer web-init-1',
+    ]);
+    expect(condition('AllContainersRestarting')).toMatchObject({ status: 'False' });
+  });
+
+  it('continues under a new agent if the previous one was killed before it was done', async () => {
     await begin();
     bench.runtime.exit('web-app-0', 42);
     bench.runtime.exit('web-helper-0', 0);

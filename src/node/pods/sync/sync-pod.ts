@@ -52,7 +52,7 @@ import { readLastRestartCount } from './pod-file-setup.js';
 import { PodFolders } from './pod-folders.js';
 import { type ContainerResizes } from '../containers/container-resizes.js';
 import { PodRecreation } from './recreate-pod.js';
-import { resetPod } from './reset-pod.js';
+import { type ObservedReset, resetPod } from './reset-pod.js';
 import { findReplaced, type ReplacedParts } from '../actions/replaced-parts.js';
 import { RemovedEphemeralContainers } from '../actions/removed-ephemeral-containers.js';
 import { ContainerResizer } from '../containers/resize-containers.js';
@@ -208,7 +208,10 @@ export class SyncPod implements PodSyncer {
       if (isTerminal) return { isTerminal: true };
       this.#checkNetwork(pod);
       const cleared = await this.#recreation.clear(pod, observed, signal);
-      const reset = await this.#reset(pod, cleared ?? observed, signal);
+      // What was cleared ran before an edit, and asks for nothing any more.
+      const { conditions } = updated.status;
+      const reset =
+        cleared === undefined ? await this.#reset(pod, { observed, conditions }, signal) : undefined;
       const seen = reset ?? cleared ?? observed;
       const known = seen === observed ? updated : await statuses.update(pod, seen, 'syncing');
       // They may have been removed with what was cleared.
@@ -285,11 +288,11 @@ export class SyncPod implements PodSyncer {
   }
 
   /** See {@link resetPod}. */
-  async #reset(pod: NodePod, observed: PodStatus, signal: AbortSignal): Promise<PodStatus | undefined> {
+  async #reset(pod: NodePod, known: ObservedReset, signal: AbortSignal): Promise<PodStatus | undefined> {
     const { planner, changes, startFailures } = this.#options;
     const look = (uid: string, whole: AbortSignal): Promise<PodStatus> => this.#look(uid, whole);
     const own = { killer: this.#killer, logger: this.#logger, formatId: this.#formatId };
-    return await resetPod(pod, observed, { planner, changes, startFailures, look, ...own }, signal);
+    return await resetPod(pod, known, { planner, changes, startFailures, look, ...own }, signal);
   }
 
   #checkNetwork(pod: NodePod): void {
