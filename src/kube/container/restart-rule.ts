@@ -81,9 +81,12 @@ export function isRunOnce(spec: PodSpec): boolean {
 
 /** Whether the end of some container may restart all of the pod, whatever their own policies. Pure. */
 export function mayRestartAll({ containers, initContainers = [] }: PodSpec): boolean {
-  return [...initContainers, ...containers].some(({ restartPolicyRules = [] }) =>
-    restartPolicyRules.some(({ action }) => action === 'RestartAllContainers'),
-  );
+  return [...initContainers, ...containers].some(mayAskToRestartAll);
+}
+
+/** Whether some end of this container restarts all of its pod. Pure. */
+export function mayAskToRestartAll({ restartPolicyRules = [] }: Container): boolean {
+  return restartPolicyRules.some(({ action }) => action === 'RestartAllContainers');
 }
 
 /** Whether the end of this container with this exit code restarts all of its pod: the first rule that fits decides. Pure. */

@@ -55,7 +55,7 @@ export interface RestartAllInputs {
 
 /** Whether a container has ended in a way that restarts all. */
 function isRestartAllDue(inputs: RestartAllInputs): boolean {
-  return membersOf(inputs.spec).some((container) => findSource(container, inputs) !== undefined);
+  return findSources(inputs).length > 0;
 }
 
 /**
@@ -72,6 +72,14 @@ export function findContainersToReset(
     return ownedOf(container, inputs).map((status) => ({ container, status, isSource: status === source }));
   });
   return [...members.filter(({ isSource }) => !isSource), ...members.filter(({ isSource }) => isSource)];
+}
+
+/** The containers whose end asks for the restart, as far as they are still there. */
+export function findSources(inputs: RestartAllInputs): readonly ContainerToReset[] {
+  return membersOf(inputs.spec).flatMap((container) => {
+    const status = findSource(container, inputs);
+    return status === undefined ? [] : { container, status };
+  });
 }
 
 /** Whether nothing of the pod is left to remove, so that its containers may start. */

@@ -161,4 +161,6 @@ export interface PodActionInputs {
    * It comes from the previous status, or from the names of log files.
    */
   readonly findLastRestartCount?: (containerName: string) => number | undefined;
+  /** All containers are being restarted: one that asked for it does not start alone (default: they are not). */
+  readonly isRestartingAll?: boolean;
 }

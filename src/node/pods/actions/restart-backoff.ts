@@ -50,6 +50,20 @@ export function computeRestartStep(
   return { delayMs, remainingMs: Math.max(0, delayMs - Math.max(0, ended.endedForMs)), nextDelayMs };
 }
 
+/** How long a container that has ended waits before its next start, in milliseconds. */
+export function computeRemainingMs(
+  ended: ContainerStatus,
+  times: {
+    ranForMs(container: ContainerStatus): number;
+    endedForMs(container: ContainerStatus): number;
+  },
+  options?: RestartBackoffOptions,
+): number {
+  const restartDelayMs = readRestartDelayMs(ended, options);
+  const run = { restartDelayMs, ranForMs: times.ranForMs(ended), endedForMs: times.endedForMs(ended) };
+  return computeRestartStep(run, options).remainingMs;
+}
+
 /**
  * The delay after the end of a container, in milliseconds, from its annotation podloop.dev/restart-delay-ms.
  *

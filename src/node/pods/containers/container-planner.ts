@@ -2,8 +2,10 @@ import { type Container } from '#kube/container/container.js';
 import { DEFAULT_GRACE_SECONDS } from '#kube/pod/default-grace.js';
 import { type ContainerStatus } from '#watch';
 import {
+  asksToRestartAll,
   type ContainerKind,
   isRunOnce,
+  mayAskToRestartAll,
   mayRestart,
   mayRestartFailed,
   restartRuleOf,
@@ -75,7 +77,7 @@ export class ContainerPlanner {
     const history = this.containers.of(container.name);
     // An init container has to run again in a new sandbox; the end of a regular one stays valid.
     const newest = findNewest(history, kind === 'regular');
-    if (newest === undefined) return this.start(planned);
+    if (newest === undefined) return this.start(planned, this.#delayOfRemoved(planned.container));
     switch (newest.state) {
       case 'created':
         return this.#planCreated(planned, newest, history);
@@ -137,10 +139,12 @@ export class ContainerPlanner {
     const restartDelayMs = readRestartDelayMs(ended, backoff);
     const run = { restartDelayMs, ranForMs: runTimes.ranForMs(ended), endedForMs };
     const { delayMs, remainingMs, nextDelayMs } = computeRestartStep(run, backoff);
-    if (remainingMs === 0) return this.start(planned, nextDelayMs);
     const { kind, container } = planned;
+    // Its back-off may have ended within this sync: the next one restarts all.
+    const isHeld = this.#inputs.isRestartingAll === true && asksToRestartAll(container, ended.exitCode);
+    if (remainingMs === 0 && !isHeld) return this.start(planned, nextDelayMs);
     const message = formatBackoffMessage(delayMs, container.name, pod.metadata);
-    this.waits.push({ kind, container, delayMs, remainingMs, message });
+    this.waits.push({ kind, container, delayMs, remainingMs: Math.max(1, remainingMs), message });
     return 'waiting';
   }
 
@@ -278,6 +282,16 @@ export class ContainerPlanner {
     if (reason === 'LivenessProbe') return container?.livenessProbe?.terminationGracePeriodSeconds ?? ofPod;
     if (reason === 'StartupProbe') return container?.startupProbe?.terminationGracePeriodSeconds ?? ofPod;
     return ofPod;
+  }
+
+  /**
+   * The delay to write on a container all former ones of which are gone. Where one may have been removed because it
+   * restarted all, its count is all that is left of its back-off.
+   */
+  #delayOfRemoved(container: Container): number {
+    if (!mayAskToRestartAll(container) || this.containers.of(container.name).all.length > 0) return 0;
+    const restartCount = this.#nextRestartCount(container.name);
+    return readRestartDelayMs({ annotations: {}, restartCount }, this.#inputs.backoff);
   }
 
   #nextRestartCount(name: string): number {

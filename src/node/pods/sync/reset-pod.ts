@@ -1,5 +1,5 @@
 import { type NodePod } from '#kube/pod/node-pod.js';
-import { type PodStatus, quoteRuntimeError } from '#watch';
+import { type PodPaths, type PodStatus, quoteRuntimeError } from '#watch';
 import { type V1PodCondition } from '#kube/pod/v1-pod-status.js';
 import { type Logger } from '#base/log/logger.js';
 import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
@@ -7,6 +7,7 @@ import { type ContainerToReset } from '../../status/all-containers-restart.js';
 import { mayBeAlive } from '../../status/pod-containers.js';
 import { type ContainerKiller } from '../containers/kill-container.js';
 import { hookHostOf } from '../hooks/hook-host.js';
+import { removeOlderLogs } from './older-logs.js';
 import { type SyncFailure, toSyncError } from './sync-failure.js';
 import { type PodPlanner } from './sync-pod-planner.js';
 
@@ -18,6 +19,8 @@ export interface ResetPodTools {
   /** Why containers wait is no longer true of any. */
   readonly startFailures: { forget(podUid: string): void };
   readonly look: (podUid: string, signal: AbortSignal) => Promise<PodStatus>;
+  readonly paths: Pick<PodPaths, 'containerLogDir'>;
+  readonly containerLogLinksDir?: string | undefined;
   readonly logger: Logger;
   /** A container's id as log lines show it. */
   readonly formatId: (containerId: string) => string;
@@ -35,7 +38,7 @@ export interface ObservedReset {
  * afterwards; undefined when there is nothing to do.
  *
  * One after the other, as a kubelet does: those alive are stopped without their hooks and their grace period. The sandbox,
- * the volumes and the logs stay. Rejects with POD_SYNC_FAILED, or with the signal's reason; the next call goes on.
+ * the volumes and the newest log of each container stay: a pod that does so for ever fills no disk. Rejects with POD_SYNC_FAILED, or with the signal's reason; the next call goes on.
  */
 export async function resetPod(
   pod: NodePod,
@@ -52,8 +55,23 @@ export async function resetPod(
     const failure = await resetContainer(pod, observed, each, tools, signal);
     if (failure !== undefined) throw toSyncError([failure]);
   }
+  for (const name of new Set(toReset.map(({ container }) => container.name)))
+    await removeLogs(metadata, name, tools);
   tools.startFailures.forget(metadata.uid);
   return await tools.look(metadata.uid, signal);
+}
+
+/** What stays is removed the next time, or with the pod. */
+async function removeLogs(
+  pod: NodePod['metadata'],
+  name: string,
+  { paths, containerLogLinksDir, logger }: ResetPodTools,
+): Promise<void> {
+  try {
+    await removeOlderLogs(pod, name, { logDir: paths.containerLogDir(pod, name), containerLogLinksDir });
+  } catch (error) {
+    logger.error('Failed to remove the logs of a container', error, { pod, containerName: name });
+  }
 }
 
 async function resetContainer(

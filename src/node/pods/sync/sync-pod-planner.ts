@@ -2,7 +2,12 @@ import { type NodePod } from '#kube/pod/node-pod.js';
 import { type V1PodCondition } from '#kube/pod/v1-pod-status.js';
 import { type PodStatus } from '#watch';
 import { type Clock } from '#base/time/clock.js';
-import { type ContainerToReset, findContainersToReset } from '../../status/all-containers-restart.js';
+import {
+  type ContainerToReset,
+  findContainersToReset,
+  findSources,
+  hasBegun,
+} from '../../status/all-containers-restart.js';
 import { PodContainers } from '../../status/pod-containers.js';
 
 import { computePodActions } from '../actions/compute-actions.js';
@@ -10,7 +15,7 @@ import { ContainerAges } from '../actions/container-ages.js';
 import { ContainerDefinitions } from '../actions/container-definition.js';
 import { type PodActionInputs, type PodActions, type ProbeVerdicts } from '../actions/pod-actions.js';
 import { type ReplacedParts } from '../actions/replaced-parts.js';
-import { type RestartBackoffOptions } from '../actions/restart-backoff.js';
+import { computeRemainingMs, type RestartBackoffOptions } from '../actions/restart-backoff.js';
 
 /** Options of {@link PodPlanner}. */
 export interface PodPlannerOptions {
@@ -39,7 +44,9 @@ export class PodPlanner {
     this.#ages = new ContainerAges({ clock: options.clock });
   }
 
-  plan(inputs: Pick<PodActionInputs, 'pod' | 'observed' | 'findLastRestartCount'>): PodActions {
+  plan(
+    inputs: Pick<PodActionInputs, 'pod' | 'observed' | 'findLastRestartCount' | 'isRestartingAll'>,
+  ): PodActions {
     const { probes, backoff, findBaseline, resizes } = this.#options;
     const { pod, observed } = inputs;
     return computePodActions({
@@ -68,15 +75,32 @@ export class PodPlanner {
 
   /**
    * What has to be stopped and removed as all containers are restarted, in this order; `conditions` are those of the
-   * pod's present status, which decide whether they are.
+   * pod's present status, which decide whether they are. None while the containers that asked are in back-off.
    */
   findContainersToReset(
-    { spec }: NodePod,
+    pod: NodePod,
     observed: PodStatus,
     conditions: readonly V1PodCondition[],
   ): readonly ContainerToReset[] {
+    // Few pods are, and every sync asks.
+    if (!hasBegun(conditions)) return [];
     const containers = new PodContainers(observed, observed.sandboxes[0]?.id);
-    return findContainersToReset({ spec, containers }, conditions);
+    const isInBackoff = this.#isResetInBackoff(pod, observed, containers);
+    return isInBackoff ? [] : findContainersToReset({ spec: pod.spec, containers }, conditions);
+  }
+
+  /** Whether every container whose end asks for the restart of all waits for its own back-off. */
+  #isResetInBackoff(pod: NodePod, observed: PodStatus, containers: PodContainers): boolean {
+    const { findBaseline, backoff } = this.#options;
+    const isReplaced = (id: string): boolean => this.#isReplaced(pod, id);
+    const definitions = new ContainerDefinitions(pod, { findBaseline, isReplaced });
+    const runTimes = this.#ages.observe(pod.metadata.uid, observed.containers);
+    const sources = findSources({
+      ...{ spec: pod.spec, containers },
+      isOwnEnd: (container, status) => definitions.isCurrent(status, container),
+    });
+    const remaining = sources.map(({ status }) => computeRemainingMs(status, runTimes, backoff));
+    return remaining.length > 0 && !remaining.includes(0);
   }
 
   forget(podUid: string): void {

@@ -46,6 +46,7 @@ import { LifecycleHooks } from '../hooks/lifecycle-hook.js';
 import { isNothingToDo } from '../actions/compute-actions.js';
 import { describeActions } from '../actions/describe-actions.js';
 import { type PodActions } from '../actions/pod-actions.js';
+import { hasBegun } from '../../status/all-containers-restart.js';
 import { mayBeAlive } from '../../status/pod-containers.js';
 import { readPodParts } from '../loop/read-pod-parts.js';
 import { readLastRestartCount } from './pod-file-setup.js';
@@ -289,10 +290,11 @@ export class SyncPod implements PodSyncer {
 
   /** See {@link resetPod}. */
   async #reset(pod: NodePod, known: ObservedReset, signal: AbortSignal): Promise<PodStatus | undefined> {
-    const { planner, changes, startFailures } = this.#options;
+    const { planner, changes, startFailures, paths, containerLogLinksDir } = this.#options;
     const look = (uid: string, whole: AbortSignal): Promise<PodStatus> => this.#look(uid, whole);
+    const given = { planner, changes, startFailures, paths, containerLogLinksDir };
     const own = { killer: this.#killer, logger: this.#logger, formatId: this.#formatId };
-    return await resetPod(pod, known, { planner, changes, startFailures, look, ...own }, signal);
+    return await resetPod(pod, known, { ...given, look, ...own }, signal);
   }
 
   #checkNetwork(pod: NodePod): void {
@@ -347,7 +349,7 @@ export class SyncPod implements PodSyncer {
     const { baselines, events, startFailures, statuses } = this.#options;
     this.#removed.look(pod, observed);
     this.#signals.look(pod, observed);
-    const actions = await this.#computeActions(pod, observed);
+    const actions = await this.#computeActions(pod, observed, hasBegun(status.conditions));
     // They were checked a while ago, and something has to be put into them.
     if (!areFoldersFresh && !isNothingToDo(actions)) await this.#makeFolders(pod);
     if (actions.baselinesToKeep.length > 0) await baselines.keep(pod, actions.baselinesToKeep);
@@ -382,7 +384,7 @@ export class SyncPod implements PodSyncer {
     return isNothingToDo(actions) ? { ...result, unchanged: true } : result;
   }
 
-  async #computeActions(pod: NodePod, observed: PodStatus): Promise<PodActions> {
+  async #computeActions(pod: NodePod, observed: PodStatus, isRestartingAll: boolean): Promise<PodActions> {
     const counts = new Map<string, number>();
     const { initContainers = [], containers, ephemeralContainers = [] } = pod.spec;
     for (const { name } of [...initContainers, ...containers, ...ephemeralContainers]) {
@@ -391,7 +393,7 @@ export class SyncPod implements PodSyncer {
       if (count !== undefined) counts.set(name, count);
     }
     const findLastRestartCount = (name: string): number | undefined => counts.get(name);
-    const actions = this.#options.planner.plan({ pod, observed, findLastRestartCount });
+    const actions = this.#options.planner.plan({ pod, observed, findLastRestartCount, isRestartingAll });
     if (this.#logger.enabled(4)) {
       this.#logger.info(
         'computePodActions got for pod',
