@@ -260,6 +260,18 @@ describe('a container that does not start', () => {
     expect(bench.runtime.configOf('web-app-1').args).toEqual(['high']);
   });
 
+  it('reports no failure where its variables are not resolved because the sync was aborted', async () => {
+    const abort = new AbortController();
+    bench.objects.findConfigMap = () => {
+      abort.abort(new Error('enough'));
+      throw new Error('cut short');
+    };
+    const env = [{ name: 'LEVEL', valueFrom: { configMapKeyRef: { name: 'settings', key: 'level' } } }];
+    const pod = aSpecPod({ containers: [aSpecContainer({ env })] });
+    await expect(bench.sync(pod, abort.signal)).rejects.toThrow('enough');
+    expect(bench.told.filter((line) => line.startsWith('Warning'))).toEqual([]);
+  });
+
   it('is refused as root where it must not be', async () => {
     const pod = aSpecPod({ containers: [aSpecContainer({ securityContext: { runAsNonRoot: true } })] });
     await expect(bench.sync(pod)).rejects.toThrow(/CreateContainerConfigError: .*image will run as root/);
