@@ -2,6 +2,7 @@ import { addInSlices } from '../timeline/add-in-slices.js';
 import { type TimelineSource } from '../timeline/timeline-source.js';
 import { Tracks } from '../timeline/tracks.js';
 import { compareIds, type JournalEntry, parseEntry } from './journal-entry.js';
+import { ReconnectWaits } from './reconnect-waits.js';
 import { type PodObject } from './shown-pod.js';
 import { type Session } from './session.js';
 import { Store } from './store.js';
@@ -13,7 +14,6 @@ export type FeedState = 'loading' | 'live' | 'lost';
 const FIRST_MS = 30 * 60_000;
 /** Maximum of records: the oldest go. */
 const MAX_ENTRIES = 150_000;
-const RECONNECT_MS = [250, 500, 1_000, 2_000, 5_000] as const;
 /** Without news for so long, everything that was there has come. */
 const QUIET_MS = 400;
 /** Where nothing has come yet, an agent that is busy may only be slow. */
@@ -48,7 +48,7 @@ export class HistoryFeed extends Store implements TimelineSource {
   #isTrimming = false;
   #isExplaining = false;
   #olderAgainMs = 0;
-  #failures = 0;
+  readonly #waits = new ReconnectWaits();
   #quiet: ReturnType<typeof setTimeout> | undefined;
   #pods: Iterable<PodObject> = [];
 
@@ -138,7 +138,7 @@ export class HistoryFeed extends Store implements TimelineSource {
     const query = after === undefined ? `since=${Math.floor(this.fromMs)}` : `after=${after}`;
     this.#session.stream(`/events?${query}`, {
       onOpen: () => {
-        this.#failures = 0;
+        this.#waits.reset();
         this.#quietSoon(FIRST_QUIET_MS);
       },
       onLines: (lines) => {
@@ -154,8 +154,7 @@ export class HistoryFeed extends Store implements TimelineSource {
         if (message !== '' || this.problem === '') this.problem = message || NO_WORDS;
         this.changed();
         if (message === '') void this.#explain();
-        const waitMs = RECONNECT_MS[Math.min(this.#failures++, RECONNECT_MS.length - 1)]!;
-        setTimeout(() => this.#follow(), waitMs);
+        setTimeout(() => this.#follow(), this.#waits.nextMs());
       },
       silenceMs: SILENCE_MS,
     });

@@ -1,5 +1,6 @@
 import { type JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { ReconnectWaits } from '../data/reconnect-waits.js';
 import { type PodObject, statusesOf } from '../data/shown-pod.js';
 import { type Session } from '../data/session.js';
 import { podPath } from '../route.js';
@@ -18,8 +19,6 @@ const LINE_PX = 19;
 const NEWS_MS = 100;
 /** What is read before a moment that somebody wants to see. */
 const BEFORE_MS = 60_000;
-/** A log whose connection broke is read on after that. */
-const RETRY_MS = 2_000;
 
 /** The log of a container: followed, searched, and opened at a moment. */
 export function LogView({ session, pod, query }: LogViewProps): JSX.Element {
@@ -48,8 +47,10 @@ export function LogView({ session, pod, query }: LogViewProps): JSX.Element {
   const [readings, setReadings] = useState(0);
   const readOn = (): void => setReadings((count) => count + 1);
 
+  const waits = useMemo(() => new ReconnectWaits(), [lines]);
+  useEffect(() => setProblem(undefined), [lines]);
+
   useEffect(() => {
-    setProblem(undefined);
     setOver(false);
     readId.current = containerId;
     lines.begin(isPrevious ? undefined : containerId, `${container} was started again`);
@@ -66,6 +67,11 @@ export function LogView({ session, pod, query }: LogViewProps): JSX.Element {
     });
     let [news, retry]: ReturnType<typeof setTimeout>[] = [];
     const stream = session.stream(`${path}?${asked.toString()}`, {
+      // Until then, why it was lost stays readable.
+      onOpen: () => {
+        waits.reset();
+        setProblem(undefined);
+      },
       onLines: (more) => {
         lines.add(more);
         if (lines.isFull) {
@@ -84,7 +90,7 @@ export function LogView({ session, pod, query }: LogViewProps): JSX.Element {
         // What the agent refuses, it refuses again.
         const isBroken = status === undefined || status >= 500;
         setProblem(isBroken ? `${why}; trying again…` : why);
-        if (isBroken) retry = setTimeout(readOn, RETRY_MS);
+        if (isBroken) retry = setTimeout(readOn, waits.nextMs());
       },
       maxLine: MAX_LINE,
     });

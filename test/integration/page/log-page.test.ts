@@ -90,6 +90,31 @@ describe.skipIf(BROWSER === undefined)('a log on the page (needs chromium)', () 
     expect(await shown()).toEqual(['before', 'the last', 'half a line', 'same', 'after']);
   });
 
+  it('tries again ever more rarely while the agent fails, and says all the time why', async () => {
+    await open();
+    const { page } = stage;
+    const alert = page.getByRole('alert');
+    await page.evaluate(`
+      window.changes = 0;
+      new MutationObserver(() => window.changes++).observe(document.querySelector('.log'), { childList: true });
+    `);
+    const fail = async (count: number): Promise<void> => {
+      await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(count);
+      answers[count - 1]!.writeHead(503).end(JSON.stringify({ message: 'the agent is busy' }));
+    };
+    await fail(1);
+    await alert.getByText('the agent is busy; trying again').waitFor();
+    expect(await page.evaluate('window.changes')).toBe(1);
+    const beganMs = performance.now();
+    for (let count = 2; count <= 5; count++) await fail(count);
+    expect(performance.now() - beganMs).toBeGreaterThan(3_000);
+    expect(await page.evaluate('window.changes')).toBe(1);
+    await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(6);
+    answers[5]!.write(line(1, 'at last'));
+    await page.getByText('at last').waitFor();
+    expect(await alert.count()).toBe(0);
+  });
+
   it('shows a line that never ends in pieces, and can search it', async () => {
     await open();
     answers[0]!.write(line(0, 'begin').trimEnd());
