@@ -5,21 +5,34 @@
  * list to the next few of them change. So a message is cut between its fields, which are the items of a list. Pieces are strings
  * of one byte a character: unlike buffers they lie in V8's own heap, which it compacts, and leave no holes in that of malloc.
  *
+ * Messages are stored while others wait, so the work for each is bounded. V8 hashes every byte of a text that is looked up: a
+ * piece is compared first with the newest one that begins like it, as an item that has not changed does wherever it stands. Behind
+ * the first thousands of pieces of a message the others are long.
+ *
  * @module
  */
 
 interface Piece {
   readonly id: number;
   readonly text: string;
+  readonly head: number;
   /** How often messages have it. */
   uses: number;
 }
 
 /** Shorter fields are stored together, as each piece takes {@link PIECE_BYTES} besides. */
 const MIN_PIECE_BYTES = 128;
-/** Roughly what a piece takes beside its text, and what each use of it takes. */
-const PIECE_BYTES = 120;
+/** So many pieces of a message may be as short; even very large nodes have fewer containers. */
+const SHORT_PIECES = 4_000;
+/** Each one behind them has at least as much. */
+const LONG_PIECE_BYTES = 32 << 10;
+/** An item begins with its id, so that so many bytes differ from item to item. */
+const HEAD_BYTES = 80;
+/** Roughly what a piece takes beside its text. */
+const PIECE_BYTES = 160;
+/** What each use of a piece in a message takes. */
 const USE_BYTES = 8;
+/** Roughly what a message takes beside its pieces. */
 const MESSAGE_BYTES = 150;
 const LENGTH_DELIMITED = 2;
 
@@ -53,6 +66,8 @@ export class SharedMessage {
 /** See the module. */
 export class SharedBytes {
   readonly #pieces = new Map<string, Piece>();
+  /** Of the pieces that begin alike, the one that was used last. */
+  readonly #newest = new Map<number, Piece>();
   /** By hash; of two with the same hash the first alone is shared. */
   readonly #messages = new Map<number, SharedMessage>();
   #lastId = 0;
@@ -88,12 +103,14 @@ export class SharedBytes {
       this.#memoryBytes -= USE_BYTES;
       if (--piece.uses > 0) continue;
       this.#pieces.delete(piece.text);
+      if (this.#newest.get(piece.head) === piece) this.#newest.delete(piece.head);
       this.#memoryBytes -= PIECE_BYTES + piece.text.length;
     }
   }
 
   #use(piece: Piece): void {
     this.#memoryBytes += USE_BYTES;
+    this.#newest.set(piece.head, piece);
     if (piece.uses++ > 0) return;
     this.#pieces.set(piece.text, piece);
     this.#memoryBytes += PIECE_BYTES + piece.text.length;
@@ -106,11 +123,13 @@ export class SharedBytes {
     let fresh: Map<string, Piece> | undefined;
     let hash = 0;
     for (let start = 0; start < bytes.length;) {
-      const end = endOfPiece(bytes, start);
+      const end = endOfPiece(bytes, start, pieces.length < SHORT_PIECES ? MIN_PIECE_BYTES : LONG_PIECE_BYTES);
       const text = bytes.toString('latin1', start, end);
-      let piece = this.#pieces.get(text) ?? fresh?.get(text);
+      const head = headOf(bytes, start, end);
+      let piece = this.#newest.get(head);
+      if (piece?.text !== text) piece = this.#pieces.get(text) ?? fresh?.get(text);
       if (piece === undefined) {
-        piece = { id: ++this.#lastId, text, uses: 0 };
+        piece = { id: ++this.#lastId, text, head, uses: 0 };
         (fresh ??= new Map()).set(text, piece);
       }
       pieces.push(piece);
@@ -125,8 +144,16 @@ function areSame(one: readonly Piece[], other: readonly Piece[]): boolean {
   return one.length === other.length && one.every((piece, at) => piece === other[at]);
 }
 
-/** After as many whole fields as a piece needs; what is no protobuf, or no list, is one piece to its end. */
-function endOfPiece(bytes: Buffer, start: number): number {
+/** A number that is the same for pieces that begin alike. */
+function headOf(bytes: Buffer, start: number, end: number): number {
+  let head = end - start;
+  for (let at = start; at < Math.min(end, start + HEAD_BYTES); at++)
+    head = (Math.imul(head, 31) + bytes[at]!) | 0;
+  return head;
+}
+
+/** After as many whole fields as a piece of `minBytes` needs; what is no protobuf, or no list, is one piece to its end. */
+function endOfPiece(bytes: Buffer, start: number, minBytes: number): number {
   for (let at = start; at < bytes.length;) {
     if ((bytes[at]! & 7) !== LENGTH_DELIMITED) return bytes.length;
     while ((bytes[at++] ?? 0) >= 0x80);
@@ -137,7 +164,7 @@ function endOfPiece(bytes: Buffer, start: number): number {
       more = byte >= 0x80;
     }
     at += length;
-    if (at - start >= MIN_PIECE_BYTES) return Math.min(at, bytes.length);
+    if (at - start >= minBytes) return Math.min(at, bytes.length);
   }
   return bytes.length;
 }
