@@ -53,7 +53,7 @@ export function chooseEngineFlags(
   );
 }
 
-/** Tells when a thread was started, as a process does. */
+/** Emits an event for each thread that is started, as `process` does. */
 interface ThreadSource {
   on(event: 'worker', listener: (thread: Pick<Worker, 'once'>) => void): unknown;
 }

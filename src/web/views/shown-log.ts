@@ -1,7 +1,7 @@
 import { type LogLine, parseLogLine } from './log-line-text.js';
 import { LinesAgain, type TimedLine } from './lines-again.js';
 
-/** How much is held; more is in the files, which podloop logs prints. */
+/** Limits of what is shown. All lines are in the log files, which `podloop logs` prints. */
 export interface ShownLogLimits {
   readonly maxLines: number;
   readonly maxCharacters: number;

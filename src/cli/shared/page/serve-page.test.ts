@@ -34,7 +34,7 @@ async function saidWith(env: Record<string, string>, enter = 0): Promise<{ out: 
   return { out: said, err: read(err) };
 }
 
-it('says where it is reached by ssh how to get there from one’s own machine', async () => {
+it('prints the ssh command for one’s own machine if the shell is an ssh session', async () => {
   const { out, err } = await saidWith({ SSH_CONNECTION: '10.0.0.1 50000 10.0.0.2 22' });
   const [, port] = /127\.0\.0\.1:(\d+)\/#key=/.exec(out)!;
   expect(err).toContain(`ssh -L ${port}:127.0.0.1:${port} NODE`);
