@@ -15,6 +15,7 @@ import { isSingleExecutable } from '#base/program/executable-files.js';
 import { toRootCommand } from './as-root.js';
 import { type CliHost } from './cli-host.js';
 import { chooseEngineFlags, setEngineFlags } from './engine-flags.js';
+import { exitAfterGrace } from './exit-after-grace.js';
 import { type InterruptSource, listenForInterrupts } from './interrupts.js';
 import { LineOutput } from './line-output.js';
 import { isWrittenOnTheSpot, LogFile, withoutWaiting } from './log-file.js';
@@ -22,9 +23,6 @@ import { runProgram } from './program.js';
 import { handleSuspension } from './suspension.js';
 import { findTerminal, findWindow } from './terminal.js';
 import { closeGoneTerminals } from './terminal-hangup.js';
-
-/** Maximum time to wait for what still keeps the process alive, such as a reader that does not read. */
-const EXIT_GRACE_MS = 2_000;
 
 /** Variables that systemd sets for one process of a service; child processes must not inherit them. */
 const FOR_THIS_PROCESS_ALONE = ['NOTIFY_SOCKET', 'WATCHDOG_PID', 'WATCHDOG_USEC'];
@@ -84,15 +82,15 @@ process.on('uncaughtExceptionMonitor', (error: unknown) => {
 setEngineFlags(chooseEngineFlags(process.versions.node, process.execArgv, process.argv[2]), process);
 closeGoneTerminals(process);
 process.exitCode = await runProgram(process.argv.slice(2), host);
-clock.setTimer(EXIT_GRACE_MS, exitNow, { unref: true });
-
-/** At its exit Node waits for its threads: if one of them waits for a disk that hangs, nothing but a signal ends the process. */
-function exitNow(): void {
-  if (process.getActiveResourcesInfo().some((kind) => kind.startsWith('FSReq'))) {
-    process.emit('exit', Number(process.exitCode));
-    process.removeAllListeners('SIGTERM');
-    process.kill(process.pid, 'SIGTERM');
-    return;
-  }
-  process.exit();
-}
+exitAfterGrace(
+  {
+    getActiveResourcesInfo: () => process.getActiveResourcesInfo(),
+    exit: () => process.exit(),
+    killItself: () => {
+      process.emit('exit', Number(process.exitCode));
+      process.removeAllListeners('SIGTERM');
+      process.kill(process.pid, 'SIGTERM');
+    },
+  },
+  clock,
+);
