@@ -23,6 +23,8 @@ export interface StoryRuntime {
 
 /** What stories count on of their node. */
 const AGENT = {
+  // Each story is a pod.
+  maxPods: 500,
   stopPods: true,
   clusterDomain: 'cluster.test',
   allowedUnsafeSysctls: ['net.core.*'],
