@@ -100,7 +100,9 @@ describe.skipIf(BROWSER === undefined)('a log on the page (needs chromium)', () 
     `);
     const fail = async (count: number): Promise<void> => {
       await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(count);
-      answers[count - 1]!.writeHead(503).end(JSON.stringify({ message: 'the agent is busy' }));
+      answers[count - 1]!.writeHead(503).end(
+        JSON.stringify({ kind: 'Status', message: 'the agent is busy' }),
+      );
     };
     await fail(1);
     await alert.getByText('the agent is busy; trying again').waitFor();
