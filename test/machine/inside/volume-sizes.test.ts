@@ -59,6 +59,7 @@ async function startAgent(
   );
   await writeFile(join(pods, 'writer.yaml'), manifest(size));
   const rootDir = join(mount, 'root');
+  // Whatever runtime the machine has besides.
   const own = ['--root-dir', rootDir, '--runtime-endpoint', 'embedded'];
   const agent = spawn('podloop', ['run', pods, ...own], { stdio: 'ignore' });
   const ended = once(agent, 'exit');
@@ -69,7 +70,7 @@ async function startAgent(
     await shell(`umount ${mount}`);
     await rm(folder, { recursive: true });
   });
-  return { podloop: `podloop --root-dir ${rootDir}` };
+  return { podloop: `PODLOOP_SOCKET=${rootDir}/podloop.sock podloop` };
 }
 
 describe('the volume of a claim', () => {
