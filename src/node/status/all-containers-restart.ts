@@ -53,11 +53,6 @@ export interface RestartAllInputs {
   readonly isOwnEnd: (container: Container, status: ContainerStatus) => boolean;
 }
 
-/** Whether a container has ended in a way that restarts all. */
-function isRestartAllDue(inputs: RestartAllInputs): boolean {
-  return findSources(inputs).length > 0;
-}
-
 /**
  * Every container to remove, in this order: regular ones, init containers and sidecars, and last those whose end asked for
  * the restart. None unless the condition of the pod's present status is True.
@@ -89,7 +84,7 @@ export function areAllRemoved(inputs: Omit<RestartAllInputs, 'isOwnEnd'>): boole
 
 /** Whether containers that are missing were removed for the restart: it is due, or was when the last status was computed. */
 export function isRestartingAll(inputs: RestartAllInputs, previous: readonly V1PodCondition[]): boolean {
-  return hasBegun(previous) || isRestartAllDue(inputs);
+  return hasBegun(previous) || findSources(inputs).length > 0;
 }
 
 /** Whether these conditions say that all containers are being restarted. */

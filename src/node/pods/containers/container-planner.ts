@@ -285,8 +285,8 @@ export class ContainerPlanner {
   }
 
   /**
-   * The delay to write on a container all former ones of which are gone. Where one may have been removed because it
-   * restarted all, its count is all that is left of its back-off.
+   * The delay to write on a container when the runtime has no earlier one of its name. Where the last may have been removed
+   * because it restarted all, only the restart count still says how long its back-off was.
    */
   #delayOfRemoved(container: Container): number {
     if (!mayAskToRestartAll(container) || this.containers.of(container.name).all.length > 0) return 0;

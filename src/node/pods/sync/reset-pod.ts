@@ -34,11 +34,12 @@ export interface ObservedReset {
 }
 
 /**
- * Removes all containers of a pod, one of which has ended in a way that restarts them all, and returns the view of it
- * afterwards; undefined when there is nothing to do.
+ * Removes all containers of a pod when one has ended in a way that restarts them all. Returns what the runtime has of the
+ * pod afterwards; undefined when there is nothing to do.
  *
  * One after the other, as a kubelet does: those alive are stopped without their hooks and their grace period. The sandbox,
- * the volumes and the newest log of each container stay: a pod that does so for ever fills no disk. Rejects with POD_SYNC_FAILED, or with the signal's reason; the next call goes on.
+ * the volumes and the newest log of each container stay: a pod that restarts for ever fills no disk. Rejects with
+ * POD_SYNC_FAILED, or with the signal's reason; the next call goes on.
  */
 export async function resetPod(
   pod: NodePod,
