@@ -25,6 +25,8 @@ export interface FakeRuntimeOptions {
    * `with statuses`: and what was known of the pod then.
    */
   readonly announce?: boolean | 'with statuses';
+  /** See {@link Runtime.eventsReachAll}. */
+  readonly eventsReachAll?: boolean;
   /** Called at the start of each call, before anything delays it. */
   readonly onCall?: (call: FakeCall) => void;
 }
@@ -60,6 +62,7 @@ export class FakeRuntime implements Runtime {
   /** What the readers of events get, and whether they stay connected. */
   readonly events = new FakeEventStream();
   readonly watchEvents?: NonNullable<Runtime['watchEvents']>;
+  readonly eventsReachAll: boolean;
 
   constructor(options: FakeRuntimeOptions = {}) {
     this.#clock = options.clock ?? new SystemClock();
@@ -75,6 +78,7 @@ export class FakeRuntime implements Runtime {
     });
     this.#listGate = new CallGate({ clock: this.#clock });
     this.#statusGate = new CallGate({ clock: this.#clock });
+    this.eventsReachAll = options.eventsReachAll ?? false;
     if (options.events !== false) {
       this.watchEvents = async (handlers, signal) => {
         this.#onCall({ operation: 'watchEvents', uid: undefined });

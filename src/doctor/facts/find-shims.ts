@@ -29,7 +29,7 @@ export async function readShims(files: HostFiles, processes: readonly SeenProces
   for (const { pid, command, startTicks } of processes.filter((each) =>
     each.command.startsWith('containerd-shim'),
   )) {
-    const shim = parseShim((await files.find(`/proc/${pid}/cmdline`)) ?? '');
+    const shim = parseShim((await files.findOnce(`/proc/${pid}/cmdline`)) ?? '');
     if (shim !== undefined && !(await isNested(files, pid)))
       shims.push({ pid, command, startTicks, ...shim });
   }

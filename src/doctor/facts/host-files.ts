@@ -4,10 +4,8 @@ import { readdir, readFile, readlink, realpath, stat, statfs } from 'node:fs/pro
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock } from '#base/time/clock.js';
-import { abortable } from '#base/async/abortable.js';
 import { startFairDeadline } from '#base/async/fair-deadline.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
-import { linkAbort } from '#base/async/linked-abort.js';
 
 /** A file that takes longer to be read is on a disk that hangs. */
 const READ_LIMIT_MS = 5_000;
@@ -16,7 +14,7 @@ const READ_LIMIT_MS = 5_000;
  * its memory locked, and `meminfo`, which in a container may be a file of lxcfs. Read on the spot it costs a fifth of four ways
  * through Node's threads, and an observer reads hundreds.
  */
-const INSTANT = /^\/proc\/\d+\/(?:task\/\d+\/)?(?:stat|sched)$/;
+const INSTANT = /^\/proc\/\d+\/(?:task\/\d+\/)?(?:stat|sched|status|wchan|limits)$/;
 /** Of these, as many are read in one turn of the loop: a millisecond or two. */
 const READS_PER_TURN = 64;
 /** Node has four threads for files; one that hangs in the kernel is lost until that answers. */
@@ -66,6 +64,9 @@ export class HostFiles {
   readonly clock: Clock;
   readonly #signal: AbortSignal;
   readonly #silentPaths: SilentPaths;
+  readonly #once = new Map<string, Promise<string | undefined>>();
+  /** What is told when the signal aborts; there is a listener on it while something waits. */
+  readonly #waiting = new Set<(reason: unknown) => void>();
   #instantReads = 0;
 
   constructor(options: HostFilesOptions) {
@@ -107,6 +108,16 @@ export class HostFiles {
       this.#signal.throwIfAborted();
       return undefined;
     }
+  }
+
+  /** As {@link find}, and read only once: for a file whose content stays the same as long as these files are read. */
+  async findOnce(path: string): Promise<string | undefined> {
+    let text = this.#once.get(path);
+    if (text === undefined) {
+      text = this.find(path);
+      this.#once.set(path, text);
+    }
+    return await text;
   }
 
   async readLink(path: string): Promise<string> {
@@ -173,19 +184,36 @@ export class HostFiles {
    * answered while this process was held up itself is not late.
    */
   async within<T>(operation: Promise<T>, limitMs = READ_LIMIT_MS): Promise<T> {
-    const late = linkAbort(this.#signal);
-    const deadline = startFairDeadline({
-      clock: this.clock,
-      deadlineMs: limitMs,
-      onExpired: () => late.abort(new SilentFilesError(limitMs)),
+    return await new Promise<T>((resolve, reject) => {
+      const deadline = startFairDeadline({
+        clock: this.clock,
+        deadlineMs: limitMs,
+        onExpired: () => giveUp(new SilentFilesError(limitMs)),
+      });
+      const leave = (): void => {
+        deadline.cancel();
+        this.#waiting.delete(giveUp);
+        if (this.#waiting.size === 0) this.#signal.removeEventListener('abort', this.#onAbort);
+      };
+      const giveUp = (reason: unknown): void => {
+        leave();
+        // The reason is that of whoever aborted, or what the operation itself failed with.
+        // oxlint-disable-next-line typescript/prefer-promise-reject-errors
+        reject(reason);
+      };
+      if (this.#waiting.size === 0) this.#signal.addEventListener('abort', this.#onAbort);
+      this.#waiting.add(giveUp);
+      operation.then((value) => {
+        leave();
+        resolve(value);
+      }, giveUp);
+      if (this.#signal.aborted) this.#onAbort();
     });
-    try {
-      return await abortable(operation, late.signal);
-    } finally {
-      deadline.cancel();
-      late.unlink();
-    }
   }
+
+  readonly #onAbort = (): void => {
+    for (const giveUp of this.#waiting) giveUp(this.#signal.reason);
+  };
 
   /** An absolute link means the root of that machine, and nothing leads out of it. */
   async #followLinks(path: string): Promise<string> {

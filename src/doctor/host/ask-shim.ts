@@ -45,8 +45,8 @@ export async function askShim(
 }
 
 async function findSocket(files: HostFiles, bundle: string): Promise<ShimSocket | undefined> {
-  const bootstrap = await files.find(`${bundle}/bootstrap.json`);
-  const address = bootstrap ?? (await files.find(`${bundle}/address`));
+  const bootstrap = await files.findOnce(`${bundle}/bootstrap.json`);
+  const address = bootstrap ?? (await files.findOnce(`${bundle}/address`));
   return address === undefined ? undefined : parseShimSocket(address);
 }
 

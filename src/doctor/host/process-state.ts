@@ -118,7 +118,7 @@ export async function isInContainer(
   { pid, parent }: Pick<SeenProcess, 'pid' | 'parent'>,
 ): Promise<boolean> {
   const own = (await files.find(`/proc/${pid}/cgroup`)) ?? '';
-  return ID.test(own) && own !== (await files.find(`/proc/${parent}/cgroup`));
+  return ID.test(own) && own !== (await files.findOnce(`/proc/${parent}/cgroup`));
 }
 
 /**

@@ -30,7 +30,14 @@ const AWAY: NodeFacts = aNode({
   },
 });
 
-function setUp({ onChecked = () => undefined }: { readonly onChecked?: () => void } = {}) {
+function setUp({
+  onChecked = () => undefined,
+  cpuMs = 10,
+}: {
+  readonly onChecked?: () => void;
+  /** What an examination takes. */
+  readonly cpuMs?: number;
+} = {}) {
   const clock = new FakeClock();
   const logger = new LogRecorder();
   const node = { quick: WELL, facts: aNode(), stopped: [] as readonly Finding[], hangs: false };
@@ -50,6 +57,7 @@ function setUp({ onChecked = () => undefined }: { readonly onChecked?: () => voi
       return { facts: node.facts };
     },
     findStopped: async () => Promise.resolve(node.stopped),
+    readCpuUs: () => examinedAt.length * cpuMs * 1_000,
   });
   const stopping = new AbortController();
   const running = watch.run(stopping.signal);
@@ -69,6 +77,25 @@ describe('the rules of the doctor, all the time', () => {
     const { examinedAt, pass } = setUp();
     await pass(300);
     expect(examinedAt).toEqual([10, 130, 250]);
+  });
+
+  it.each([
+    { cpuMs: 400, restS: 200 },
+    { cpuMs: 4_000, restS: 300 },
+  ])(
+    'are applied so seldom that it takes little of a core, yet every five minutes: $cpuMs ms',
+    async ({ cpuMs, restS }) => {
+      const { examinedAt, pass } = setUp({ cpuMs });
+      await pass(10 + 2 * restS);
+      expect(examinedAt).toEqual([10, 10 + restS, 10 + 2 * restS]);
+    },
+  );
+
+  it('are not hurried by what lasts without a suspicion', async () => {
+    const { node, examinedAt, pass } = setUp();
+    node.facts = AWAY;
+    await pass(500);
+    expect(examinedAt).toEqual([10, 25, 55, 115, 235, 355, 475]);
   });
 
   it('are applied although the result of a quick check cannot be stored, which is logged', async () => {

@@ -6,10 +6,11 @@
  *                routine ────┴► examination ─► tracker ─► begins and ends
  * ```
  *
- * A quick check is made every five seconds. A whole examination comes when it raises a suspicion, and every two
- * minutes without one. While a suspicion lasts and nothing changes, examinations come less and less often. When the
- * suspicions are gone, and while an examination has left a doubt, the next one comes at once, so that ends are known soon.
- * A process that is stopped is named without an examination.
+ * A quick check is made every five seconds. A whole examination comes when it raises a suspicion; without one it comes every two
+ * minutes, and more seldom on a node with so many pods that this would take more than a small share of a core. While a
+ * suspicion lasts and nothing changes, examinations come less and less often. When the suspicions are gone, and while an
+ * examination has left a doubt, the next one comes at once, so that ends are known soon. A process that is stopped is named
+ * without an examination.
  *
  * @module
  */
@@ -54,6 +55,8 @@ export interface FindingWatchOptions {
   readonly onExamined: (examination: Examination) => void;
   /** Examines a node (default: the doctor); for tests. */
   readonly examine?: (options: Parameters<typeof examineNode>[0]) => Promise<Pick<NodeExamination, 'facts'>>;
+  /** The CPU time of this process in microseconds (default: as the kernel counts it); for tests. */
+  readonly readCpuUs?: () => number;
 }
 
 /** Counts for metrics. */
@@ -65,6 +68,9 @@ export interface FindingWatchStats {
 
 const CHECK_MS = 5_000;
 const ROUTINE_MS = 120_000;
+/** What examinations without a suspicion may take of a core; they come at least as often as {@link LONGEST_ROUTINE_MS}. */
+const ROUTINE_SHARE = 0.002;
+const LONGEST_ROUTINE_MS = 300_000;
 const SUSPICIOUS_MS = 15_000;
 const CALM_MS = 60_000;
 /** The lists have to come first. */
@@ -87,6 +93,8 @@ export class FindingWatch {
   /** When to examine while something seems wrong, and when in any case. */
   #dueMs = 0;
   #routineMs = 0;
+  /** What the last examination took of a core. */
+  #tookCpuMs = 0;
   #isSuspicious = false;
   /** Whether the suspicions have gone since the last examination. */
   #hasCleared = false;
@@ -149,13 +157,19 @@ export class FindingWatch {
       })
       .finally(() => {
         this.#examining = undefined;
-        this.#routineMs = clock.monotonicMs() + ROUTINE_MS;
-        // What the last examination did not find is over soon, or is not.
-        const restMs = this.#tracker.isDoubtful
-          ? CHECK_MS
-          : Math.min(CALM_MS, SUSPICIOUS_MS * 2 ** Math.min(this.#unchanged, 2));
-        this.#dueMs = clock.monotonicMs() + restMs;
+        const routineMs = Math.min(LONGEST_ROUTINE_MS, Math.max(ROUTINE_MS, this.#tookCpuMs / ROUTINE_SHARE));
+        this.#routineMs = clock.monotonicMs() + routineMs;
+        this.#dueMs = clock.monotonicMs() + this.#restMs(routineMs);
       });
+  }
+
+  /** How long to wait after an examination while something seems wrong. */
+  #restMs(routineMs: number): number {
+    // What the last examination did not find is over soon, or is not.
+    if (this.#tracker.isDoubtful) return CHECK_MS;
+    // What lasts and raises no suspicion, such as a certificate that expires next week, is no reason to hurry.
+    if (!this.#isSuspicious && this.#unchanged > 2) return routineMs;
+    return Math.min(CALM_MS, SUSPICIOUS_MS * 2 ** Math.min(this.#unchanged, 2));
   }
 
   /** An examination needs half a minute when every call hangs, but the state of the process is known at once. */
@@ -169,7 +183,9 @@ export class FindingWatch {
   }
 
   async #examine(signal: AbortSignal, isSuspicious: boolean): Promise<void> {
-    const { port, readKubelet, hostRoot, clock, onExamined, examine = examineNode } = this.#options;
+    const { port, readKubelet, hostRoot, clock, onExamined } = this.#options;
+    const { examine = examineNode, readCpuUs = readOwnCpuUs } = this.#options;
+    const startedCpuUs = readCpuUs();
     const kubelet = await readKubelet();
     port.beginExamination();
     const { facts } = await examine({
@@ -179,6 +195,7 @@ export class FindingWatch {
       ...{ timeoutMs: HUNG_MS, watchMs: WATCH_MS, events: 'never', mayWrite: false },
       ...{ certificateFolders: CERTIFICATE_FOLDERS, silentPaths: this.#silentPaths },
     });
+    this.#tookCpuMs = (readCpuUs() - startedCpuUs) / 1_000;
     this.#examinations++;
     this.#lastExaminedAtMs = clock.now();
     const changes = this.#tracker.update(diagnose(facts), clock.now());
@@ -199,6 +216,11 @@ export class FindingWatch {
       logger.info('Finding is over', { code, pod, lastedMs: endedAtMs - beganAtMs });
     }
   }
+}
+
+function readOwnCpuUs(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
 }
 
 async function askNoAgent(): Promise<never> {

@@ -97,6 +97,7 @@ export function withContainerdEvents(runtime: Runtime, options: ContainerdEvents
     findPod: async (uid, signal) => runtime.findPod(uid, signal),
     getPodStatus: async (pod, signal) => runtime.getPodStatus(pod, signal),
     watchEvents: async (handlers, signal) => watchContainerdEvents(options, handlers, signal),
+    eventsReachAll: true,
   };
 }
 

@@ -188,6 +188,11 @@ export interface Runtime {
    * events.
    */
   watchEvents?(handlers: RuntimeEventHandlers, signal: AbortSignal): Promise<void>;
+  /**
+   * Whether each event goes to every reader (default: false). CRI's GetContainerEvents does not promise it: a runtime may give
+   * an event to one of several readers, so what it announces has to prove complete first.
+   */
+  readonly eventsReachAll?: boolean;
 }
 
 /** An empty {@link PodStatus}, for a pod that the runtime does not know. */

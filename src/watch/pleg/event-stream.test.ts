@@ -17,6 +17,7 @@ function setUp({ events = true } = {}) {
     clock,
     logger: SILENT_LOGGER,
     random: () => 0.5,
+    provenAfter: 10,
     onHint: (uid) => told.push(`hint ${uid ?? 'all'}`),
     onStopped: (uid, containerId, read) =>
       told.push(`end ${uid} ${containerId} of ${read().containers.length}`),

@@ -19,6 +19,8 @@ export interface EventStreamOptions extends Publisher {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly random: () => number;
+  /** After how many announced changes in a row it is complete: {@link Runtime.eventsReachAll} counts for as many. */
+  readonly provenAfter: number;
   /** Requests a list of this pod, or of all pods if the event did not name one. */
   readonly onHint: (uid: string | undefined) => void;
   /**
@@ -55,9 +57,10 @@ export class EventStream {
   #ups = 0;
 
   constructor(options: EventStreamOptions) {
-    const { runtime, clock, logger, random } = options;
+    const { runtime, clock, logger, random, provenAfter } = options;
     this.#options = options;
-    this.#announcements = new Announcements({ clock, onMissed: options.onChange });
+    const credit = runtime.eventsReachAll === true ? provenAfter : 0;
+    this.#announcements = new Announcements({ clock, onMissed: options.onChange, credit });
     this.#checks = new HintChecks({ clock, lookAgain: options.onHint, onDoubt: () => this.#distrust() });
     this.#hints = new EventHints({
       runtime,

@@ -19,8 +19,12 @@ interface Running extends PlegHarness {
   readonly prove: () => Promise<void>;
 }
 
-async function running(mode: PlegOptions['mode'], options: Partial<PlegOptions> = {}): Promise<Running> {
-  const h = setUpPleg({ mode, ...options });
+async function running(
+  mode: PlegOptions['mode'],
+  options: Partial<PlegOptions> = {},
+  { eventsReachAll = false } = {},
+): Promise<Running> {
+  const h = setUpPleg({ mode, ...options }, { eventsReachAll });
   const { clock, runtime } = h;
   runtime.setPods([podOf('a', { c1: 'running' }), podOf('b', { c2: 'running' })]);
   const stop = h.start();
@@ -206,6 +210,22 @@ describe('mode auto', () => {
     expect(await relistsWithin(1_000)).toBe(1);
     await stop();
     expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('stretches on an idle node where events go to every reader, until a change comes without one', async () => {
+    const { clock, pleg, events, stop, change, relistsWithin } = await running(
+      'auto',
+      {},
+      { eventsReachAll: true },
+    );
+    expect(pleg.state()).toMatchObject({ periodMs: 10_000, stream: { announced: 0 } });
+    expect(await relistsWithin(60_000)).toBeLessThan(6);
+    await change(false);
+    await clock.advance(60_000);
+    expect(drain(events)).toEqual(['ContainerStarted a a-more-0-0']);
+    expect(pleg.state()).toMatchObject({ periodMs: 1_000, stream: { missed: 1 } });
+    expect(await relistsWithin(10_000)).toBe(10);
+    await stop();
   });
 
   it('finds within a second a change whose event went to a reader that is gone, though all others were announced', async () => {

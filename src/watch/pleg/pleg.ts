@@ -100,6 +100,7 @@ export class Pleg {
       logger,
       channels,
       random: this.#options.random,
+      provenAfter: this.#options.cadence.provenAfter,
       onHint: (uid) => {
         if (uid === undefined) this.#requests.addAll('event');
         else this.#requests.add(uid, 'event');

@@ -11,10 +11,10 @@ const PAIRS = [
   ['ContainerRemoved', 'deleted'],
 ] as const;
 
-function setUp({ judging = true } = {}) {
+function setUp({ judging = true, credit = 0 } = {}) {
   const clock = new FakeClock();
   let missedCalls = 0;
-  const announcements = new Announcements({ clock, onMissed: () => missedCalls++ });
+  const announcements = new Announcements({ clock, onMissed: () => missedCalls++, credit });
   if (judging) {
     announcements.connected();
     announcements.caughtUp();
@@ -74,6 +74,21 @@ describe('a change', () => {
     await clock.advance(ANNOUNCE_GRACE_MS);
     hear('stopped', 'x');
     expect(counts()).toEqual([0, 0, 1]);
+  });
+
+  it('counts as the credit says from the connect on, until one is missed', async () => {
+    const { clock, announcements, hear, see, counts } = setUp({ credit: 10 });
+    hear('started', 'a');
+    see('ContainerStarted', 'a');
+    expect(counts()).toEqual([11, 1, 0]);
+    see('ContainerDied', 'a');
+    await clock.advance(ANNOUNCE_GRACE_MS);
+    announcements.sweep();
+    expect(counts()).toEqual([0, 1, 1]);
+    announcements.disconnected();
+    expect(counts()[0]).toBe(0);
+    announcements.connected();
+    expect(counts()[0]).toBe(10);
   });
 
   it('into an unknown state has no event and is not judged', async () => {

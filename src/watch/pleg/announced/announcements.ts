@@ -30,6 +30,7 @@ const ANNOUNCED_BY: Readonly<Record<ContainerChange['type'], RuntimeEvent['type'
 export class Announcements {
   readonly #clock: Clock;
   readonly #onMissed: () => void;
+  readonly #credit: number;
   /**
    * `type:containerId` of events without a matching change so far, in two generations; the older one is
    * dropped as a whole. (Repeatedly deleting the oldest entry of one large map walks over all earlier
@@ -48,13 +49,17 @@ export class Announcements {
   #announced = 0;
   #missed = 0;
 
-  /** `onMissed` is called for each change that was not announced. */
-  constructor(options: { clock: Clock; onMissed: () => void }) {
+  /**
+   * `onMissed` is called for each change that was not announced. A stream counts as if it had announced `credit` changes
+   * (default: 0) when it connects, until it misses one.
+   */
+  constructor(options: { clock: Clock; onMissed: () => void; credit?: number }) {
     this.#clock = options.clock;
     this.#onMissed = options.onMissed;
+    this.#credit = options.credit ?? 0;
   }
 
-  /** How many changes were announced since the connect without a missed one between. */
+  /** How many changes were announced since the connect without a missed one between, with the credit. */
   get announcedInARow(): number {
     return this.#announcedInARow;
   }
@@ -77,6 +82,7 @@ export class Announcements {
   /** Notes that a stream was requested: only events made from now on count. */
   connected(): void {
     this.#reset();
+    this.#announcedInARow = this.#credit;
     this.#connectedAtNs = this.#wallNs();
   }
 
