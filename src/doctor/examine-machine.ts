@@ -13,6 +13,7 @@ import { readLoad, readMemory } from './facts/read-load.js';
 import { findPressure, type PressureReading, readPressure } from './facts/read-pressure.js';
 import { askMounts, describeDeadMounts } from './host/dead-mounts.js';
 import { findBundle } from './host/ask-shim.js';
+import { type BundleBook } from './host/bundle-book.js';
 import { findFailedFileSystems } from './host/failed-file-systems.js';
 import {
   type DaemonFacts,
@@ -64,6 +65,7 @@ export class MachineExaminer {
   readonly #files: HostFiles;
   readonly #mayWrite: boolean;
   readonly #addresses: DaemonAddresses;
+  readonly #bundles: BundleBook | undefined;
   #daemons: DaemonFacts = {};
   #mounts: Promise<Looked<Awaited<ReturnType<typeof askMounts>>>> = Promise.resolve(
     notKnown('it was not examined'),
@@ -84,8 +86,10 @@ export class MachineExaminer {
     readonly signal: AbortSignal;
     readonly mayWrite: boolean;
     readonly addresses: DaemonAddresses;
+    readonly bundles?: BundleBook | undefined;
   }) {
     this.#addresses = options.addresses;
+    this.#bundles = options.bundles;
     this.#files = options.files;
     this.#mayWrite = options.mayWrite;
     this.#signal = options.signal;
@@ -119,7 +123,7 @@ export class MachineExaminer {
     );
     this.#sampler.begin(processes, this.#signal);
     // The answers come while the runtime is examined.
-    this.#answers = askShims(this.#files, ownShims).catch(() => new Map());
+    this.#answers = askShims(this.#files, ownShims, this.#bundles).catch(() => new Map());
   }
 
   async end(examination: RuntimeExamination): Promise<MachineFacts> {

@@ -22,6 +22,7 @@ import { type KubeletAddresses, KubeletExaminer } from './examine-kubelet.js';
 import { MachineExaminer } from './examine-machine.js';
 import { type EventReading, examineRuntime, type RuntimeProgress } from './examine-runtime.js';
 import { HostFiles, type SilentPaths } from './facts/host-files.js';
+import { type BundleBook } from './host/bundle-book.js';
 import { readWaitingPods } from './host/waiting-pods.js';
 import { ask, known } from './looked.js';
 import { type NodeFacts } from './facts/node-facts.js';
@@ -52,6 +53,8 @@ export interface ExamineNodeOptions {
   readonly certificateFolders: readonly string[];
   /** For who examines again and again: paths that hang since an earlier examination. */
   readonly silentPaths?: SilentPaths;
+  /** What earlier examinations have read of bundles (default: nothing). */
+  readonly bundles?: BundleBook;
   readonly onProgress?: (progress: RuntimeProgress) => void;
 }
 
@@ -73,6 +76,7 @@ export async function examineNode(options: ExamineNodeOptions): Promise<NodeExam
       socketPath: runtime.endpoint.replace(/^unix:\/\//, ''),
       kubeletPort: portOf(options.kubelet.healthzUrl),
     },
+    bundles: options.bundles,
   });
   void kubelet.begin();
   await machine.begin();

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
-import { readFileSync, type Stats, type StatsFs } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, type Stats, type StatsFs } from 'node:fs';
 import { readdir, readFile, readlink, realpath, stat, statfs } from 'node:fs/promises';
+import { release } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock } from '#base/time/clock.js';
@@ -15,6 +16,10 @@ const READ_LIMIT_MS = 5_000;
  * through Node's threads, and an observer reads hundreds.
  */
 const INSTANT = /^\/proc\/\d+\/(?:task\/\d+\/)?(?:stat|sched|status|wchan|limits)$/;
+/** Since Linux 6.8 the kernel answers that, too, without the lock that whoever makes or removes a cgroup holds. */
+const CGROUP = /^\/proc\/\d+\/cgroup$/;
+const INSTANT_FOLDER = /^\/proc(?:\/\d+\/(?:task|fd))?$/;
+const INSTANT_LINK = /^\/proc\/\d+\/cwd$/;
 /** Of these, as many are read in one turn of the loop: a millisecond or two. */
 const READS_PER_TURN = 64;
 /** Node has four threads for files; one that hangs in the kernel is lost until that answers. */
@@ -67,9 +72,11 @@ export class HostFiles {
   readonly #once = new Map<string, Promise<string | undefined>>();
   /** What is told when the signal aborts; there is a listener on it while something waits. */
   readonly #waiting = new Set<(reason: unknown) => void>();
+  readonly #isCgroupInstant: boolean;
   #instantReads = 0;
 
   constructor(options: HostFilesOptions) {
+    this.#isCgroupInstant = isAtLeast(release(), [6, 8]);
     this.#silentPaths = options.silentPaths ?? new Map<string, number>();
     this.root = options.root;
     this.clock = options.clock;
@@ -91,11 +98,8 @@ export class HostFiles {
   }
 
   async read(path: string): Promise<string> {
-    if (INSTANT.test(path)) {
-      this.#instantReads++;
-      if (this.#instantReads % READS_PER_TURN === 0) await nextTurn();
-      this.#signal.throwIfAborted();
-      return readFileSync(join(this.root, path), 'utf8');
+    if (INSTANT.test(path) || (this.#isCgroupInstant && CGROUP.test(path))) {
+      return await this.#atOnce(path, (here) => readFileSync(here, 'utf8'));
     }
     return await this.#use(path, async (here) => readFile(here, 'utf8'));
   }
@@ -121,6 +125,7 @@ export class HostFiles {
   }
 
   async readLink(path: string): Promise<string> {
+    if (INSTANT_LINK.test(path)) return await this.#atOnce(path, (here) => readlinkSync(here));
     return await this.#use(path, async (here) => readlink(here));
   }
 
@@ -130,6 +135,7 @@ export class HostFiles {
   }
 
   async list(path: string): Promise<string[]> {
+    if (INSTANT_FOLDER.test(path)) return await this.#atOnce(path, (here) => readdirSync(here));
     return await this.#use(path, async (here) => readdir(here));
   }
 
@@ -140,6 +146,14 @@ export class HostFiles {
   /** The room of the file system that a path is on. */
   async statfs(path: string): Promise<StatsFs> {
     return await this.#use(path, async (here) => statfs(here));
+  }
+
+  /** For what the kernel answers from memory. */
+  async #atOnce<T>(path: string, operation: (here: string) => T): Promise<T> {
+    this.#instantReads++;
+    if (this.#instantReads % READS_PER_TURN === 0) await nextTurn();
+    this.#signal.throwIfAborted();
+    return operation(join(this.root, path));
   }
 
   async #use<T>(path: string, operation: (here: string) => Promise<T>): Promise<T> {
@@ -232,4 +246,10 @@ export class HostFiles {
     }
     return at;
   }
+}
+
+/** Whether a release of Linux such as `6.12.57-amd64` is as new. */
+function isAtLeast(text: string, [major, minor]: readonly [number, number]): boolean {
+  const [has = 0, hasMinor = 0] = text.split(/[.-]/).map(Number);
+  return has > major || (has === major && hasMinor >= minor);
 }

@@ -5,6 +5,7 @@ import { type HostFiles } from '../facts/host-files.js';
 import { inBatches, type SeenProcess } from '../facts/process-table.js';
 import { groupBy } from '../group-by.js';
 import { askShim, findBundle, type ShimAnswer } from './ask-shim.js';
+import { BundleBook } from './bundle-book.js';
 import { type ContainerOwner, type IllShim, MAX_NAMED, type ShimFiles } from './host-facts.js';
 import {
   ageOf,
@@ -16,7 +17,7 @@ import {
   standsStill,
 } from './process-state.js';
 import { CpuClocks, readStandstill } from './standstill.js';
-import { nameByBundles, parseBundle, parseSandboxId, readBundle } from './read-bundle.js';
+import { nameByBundles, readBundle } from './read-bundle.js';
 
 /** Shims that are asked at once, and after how long one that does not answer gives its place to another one. */
 const AT_ONCE = 16;
@@ -42,7 +43,11 @@ interface ShimReply {
 export type ShimReplies = ReadonlyMap<number, ShimReply>;
 
 /** Asks every shim at its socket for its sandbox and each container, several at once; those that are silent hold up no other. */
-export async function askShims(files: HostFiles, shims: readonly Shim[]): Promise<ShimReplies> {
+export async function askShims(
+  files: HostFiles,
+  shims: readonly Shim[],
+  book = new BundleBook(),
+): Promise<ShimReplies> {
   const replies = new Map<number, ShimReply>();
   const bundles = new Map<number, string>();
   for (const { pid } of shims.slice(0, MAX_ASKED)) {
@@ -50,7 +55,8 @@ export async function askShims(files: HostFiles, shims: readonly Shim[]): Promis
     if (bundle !== undefined) bundles.set(pid, bundle);
   }
   // Before they are asked: a runtime that starts takes away the bundle of a shim that does not answer, and ends its containers.
-  const ofPods = await listBundles(files, new Set([...bundles.values()].map((bundle) => dirname(bundle))));
+  const noted = await book.list(files, new Set([...bundles.values()].map((bundle) => dirname(bundle))));
+  const ofPods = groupBy(noted, ({ sandboxId }) => sandboxId);
   const asked = shims.filter(({ pid }) => bundles.has(pid));
   const askOne = async ({ pid, sandboxId }: Shim): Promise<void> => {
     const bundle = bundles.get(pid)!;
@@ -72,22 +78,6 @@ export async function askShims(files: HostFiles, shims: readonly Shim[]): Promis
   for (const shim of asked) await places.send(() => askOne(shim).catch(() => undefined));
   await places.drain();
   return replies;
-}
-
-/** The containers and sandboxes whose bundles are in these folders, by their sandbox. */
-async function listBundles(
-  files: HostFiles,
-  folders: ReadonlySet<string>,
-): Promise<ReadonlyMap<string, readonly { readonly id: string; readonly owner: ContainerOwner }[]>> {
-  const found: { readonly id: string; readonly sandboxId: string; readonly owner: ContainerOwner }[] = [];
-  for (const folder of folders) {
-    for (const id of await files.list(folder).catch(() => [])) {
-      const text = await files.find(`${folder}/${id}/config.json`);
-      const sandboxId = text === undefined ? undefined : parseSandboxId(text);
-      if (sandboxId !== undefined) found.push({ id, sandboxId, owner: parseBundle(text!) });
-    }
-  }
-  return groupBy(found, ({ sandboxId }) => sandboxId);
 }
 
 /** The shims that cannot do their work: by their state in both scans, or because they did not answer. */

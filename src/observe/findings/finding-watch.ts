@@ -17,6 +17,7 @@
 import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import {
+  BundleBook,
   CERTIFICATE_FOLDERS,
   diagnose,
   examineNode,
@@ -85,6 +86,7 @@ export class FindingWatch {
   readonly #options: FindingWatchOptions;
   readonly #tracker = new FindingTracker();
   readonly #silentPaths = new Map<string, number>();
+  readonly #bundles = new BundleBook();
   #examinations = 0;
   #lastExaminedAtMs: number | undefined;
   /** Examinations in a row that changed nothing although something seemed wrong. */
@@ -193,7 +195,7 @@ export class FindingWatch {
       readAgent: async () => askNoAgent(),
       readAgentPods: async () => askNoAgent(),
       ...{ timeoutMs: HUNG_MS, watchMs: WATCH_MS, events: 'never', mayWrite: false },
-      ...{ certificateFolders: CERTIFICATE_FOLDERS, silentPaths: this.#silentPaths },
+      ...{ certificateFolders: CERTIFICATE_FOLDERS, silentPaths: this.#silentPaths, bundles: this.#bundles },
     });
     this.#tookCpuMs = (readCpuUs() - startedCpuUs) / 1_000;
     this.#examinations++;
