@@ -49,6 +49,7 @@ export {
   type SwapUsage,
 } from './observed/pod-usage.js';
 export {
+  type IdRange,
   type ContainerLimits,
   type ContainerStatus,
   type ContainerUser,

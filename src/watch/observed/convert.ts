@@ -10,6 +10,7 @@ import { cri } from '../cri/index.js';
 
 import { ANNOTATIONS, LABELS } from './labels.js';
 import {
+  type IdRange,
   type ContainerLimits,
   type ContainerStatus,
   type ContainerUser,
@@ -147,7 +148,15 @@ export function toSandboxStatus(
     annotations: status.annotations,
     runtimeHandler: status.runtimeHandler,
     hostNetwork: status.linux?.namespaces?.options?.network === cri.NamespaceMode.NODE,
+    ...toIdRange(status.linux?.namespaces?.options?.usernsOptions),
   };
+}
+
+/** Ranges that podloop and kubelets do not give are left out. */
+function toIdRange(users: cri.UserNamespace | undefined): { idRange?: IdRange } {
+  const [range, ...more] = users?.uids ?? [];
+  if (users?.mode !== cri.NamespaceMode.POD || range?.containerId !== 0 || more.length > 0) return {};
+  return { idRange: { hostId: range.hostId, length: range.length } };
 }
 
 /** From CRI's ContainerEventResponse. */

@@ -20,6 +20,7 @@
 export { CriRuntime, type CriRuntimeCounters, type CriRuntimeOptions } from './cri-runtime.js';
 export { ANNOTATIONS, LABELS, ownerOf } from './labels.js';
 export {
+  type IdRange,
   type ContainerStatus,
   emptyPodStatus,
   type ObservedContainer,

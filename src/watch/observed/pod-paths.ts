@@ -16,6 +16,7 @@ export interface PodPathRef {
  * ROOT/pods/<uid>/etc-hosts
  * ROOT/pods/<uid>/end.json                             how the pod ended, once it has
  * ROOT/pods/<uid>/replaced.json                        the parts that were ended for an edit, if any
+ * ROOT/pods/<uid>/userns                               the ids of its users on the node, if they have others
  * LOGS/<namespace>_<name>_<uid>/<container>/<count>.log
  * ```
  *
@@ -62,6 +63,11 @@ export class PodPaths {
 
   replacedFile(uid: string): string {
     return join(this.podDir(uid), 'replaced.json');
+  }
+
+  /** Named as the kubelet's, with the same content. */
+  idRangeFile(uid: string): string {
+    return join(this.podDir(uid), 'userns');
   }
 
   logDir({ namespace, name, uid }: PodPathRef): string {

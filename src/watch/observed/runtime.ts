@@ -118,6 +118,14 @@ export interface SandboxStatus {
   readonly runtimeHandler: string;
   /** True when the sandbox shares the node's network namespace. */
   readonly hostNetwork: boolean;
+  /** The ids that its users have on the node; absent if they are the node's own, or unknown. */
+  readonly idRange?: IdRange;
+}
+
+/** Ids of users and groups of the node: id 0 of a user namespace is the first one, and so on. */
+export interface IdRange {
+  readonly hostId: number;
+  readonly length: number;
 }
 
 /** The full status of one pod. Immutable. */
