@@ -66,7 +66,10 @@ function checkProfiles(context: SharedContext, unfiltered: string | undefined): 
   // Where the kernel heeds none they are no promise, and other runtimes pass over them.
   refuse(hasLabels && existsSync(SELINUX), 'SELinux options');
   const userns = namespaceOptions?.usernsOptions;
-  refuse(userns !== undefined && userns.mode !== NamespaceMode.NODE, 'user namespaces');
+  refuse(
+    userns !== undefined && userns.mode !== NamespaceMode.NODE,
+    'user namespaces: containers have the users of the node; run such pods on containerd 2 or CRI-O',
+  );
 }
 
 /** What no command line and no environment can hold. */

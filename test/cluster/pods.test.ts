@@ -83,10 +83,10 @@ describe.skipIf('missing' in found)('pods of a real API server', () => {
   });
 
   it('that ask for what the node has not fail with what that is', async () => {
-    await make('alien', { hostUsers: false });
+    await make('alien', { resourceClaims: [{ name: 'gpu', resourceClaimName: 'gpu' }] });
     const { status } = await until('alien', (pod) => pod.status?.phase === 'Failed');
     expect(status?.reason).toBe('PodFeatureNotSupported');
-    expect(status?.message).toContain('spec.hostUsers');
+    expect(status?.message).toContain('spec.resourceClaims');
   });
 
   it('with resources of their own are of the class that the API server says', async () => {

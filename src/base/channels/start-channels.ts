@@ -24,6 +24,14 @@ export interface SandboxStartEnd {
 /** The runtime created a sandbox, or that failed. */
 export const sandboxStartEnded = definePublishingChannel<SandboxStartEnd>('podloop:sync:sandbox:start:ended');
 
+/**
+ * A pod with users of its own was about to get a sandbox, or a sync that gave it one or should have ended with
+ * a failure.
+ */
+export const userNamespacedStart = definePublishingChannel<{ readonly step: 'begun' | 'failed' }>(
+  'podloop:sync:user-namespaced:start',
+);
+
 /** One attempt to start a container. */
 export interface ContainerStartEnd {
   /** The kubelet's label container_type; sidecars are init containers. */

@@ -150,11 +150,11 @@ describe('pods of an API server', () => {
 
   it('that ask for what the node has not are refused, and said to be', async () => {
     await using scene = new ClusterPodsHarness();
-    scene.bind('web', { spec: { hostUsers: false } });
+    scene.bind('web', { spec: { resourceClaims: [{ name: 'gpu' }] } });
     await scene.start();
     const rejection = scene.pods.admit(scene.agent.delivered!.get('uid-web')!);
     expect(rejection).toMatchObject({ reason: 'PodFeatureNotSupported' });
-    expect(rejection!.message).toContain('spec.hostUsers');
+    expect(rejection!.message).toContain('spec.resourceClaims');
   });
 
   it('that have asked for nothing are refused while the node is short of memory', async () => {

@@ -218,12 +218,7 @@ export const CONTAINER_TABLES = {
     runAsNonRoot: supported('boolean'),
     readOnlyRootFilesystem: supported('boolean'),
     allowPrivilegeEscalation: supported('boolean'),
-    procMount: supported('Default|Unmasked', {
-      emptyIsValue: true,
-      default: 'Default',
-      only: ['Default'],
-      otherwise: 'Kubernetes allows it with hostUsers: false only, and pods have the users of the node',
-    }),
+    procMount: supported('Default|Unmasked', { emptyIsValue: true, default: 'Default' }),
     seccompProfile: supported('SecurityProfile'),
     appArmorProfile: supported('SecurityProfile'),
   } satisfies TableOf<SecurityContext>,

@@ -132,9 +132,9 @@ const OWN_TABLES = {
     topologySpreadConstraints: ignored('[]TopologySpreadConstraint', SCHEDULER),
     setHostnameAsFQDN: supported('boolean', { neutral: [false] }),
     os: supported('PodOS'),
-    hostUsers: ignored('boolean', 'pods have the users of the node', {
-      only: [true],
-      otherwise: 'leave it out: pods have the users of the node',
+    hostUsers: supported('boolean', {
+      neutral: [true],
+      note: 'false needs a runtime with user namespaces, such as containerd 2',
     }),
     schedulingGates: clustered(
       supported('[]PodSchedulingGate', {

@@ -53,6 +53,8 @@ export interface PodSpec {
   readonly hostPID?: boolean;
   readonly hostIPC?: boolean;
   readonly shareProcessNamespace?: boolean;
+  /** False: root and the other users of its containers are nobody on the node. */
+  readonly hostUsers?: boolean;
   readonly securityContext?: PodSecurityContext;
   /** Secrets with registry credentials, each tried for the images that it matches. */
   readonly imagePullSecrets?: readonly { readonly name: string }[];

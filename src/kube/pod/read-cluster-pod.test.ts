@@ -83,9 +83,13 @@ it('preserves volumes that are unsupported here, so that the pod waits for them'
 });
 
 it('reports what it cannot provide, and still identifies the pod', () => {
-  const value = podOf({ hostUsers: false, resourceClaims: [{ name: 'gpu' }], volumes: [{ name: 'new' }] });
+  const value = podOf({
+    os: { name: 'windows' },
+    resourceClaims: [{ name: 'gpu' }],
+    volumes: [{ name: 'new' }],
+  });
   expect(problemsOf(value)).toEqual([
-    'spec.hostUsers: false is not supported: leave it out: pods have the users of the node',
+    'spec.os.name: "windows" is not supported: podloop runs Linux containers',
     'spec.resourceClaims: not supported; mount what the node has with hostPath; devices need a privileged container',
     'spec.volumes[0]: not supported; volumes of its kind are not known here',
   ]);

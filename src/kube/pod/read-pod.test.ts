@@ -95,11 +95,6 @@ describe('a pod as written', () => {
       'spec.os.name: "windows" is not supported: podloop runs Linux containers',
     ],
     [
-      withContainer({ securityContext: { procMount: 'Unmasked' } }),
-      /^spec\.containers\[0\]\.securityContext\.procMount: "Unmasked" is not supported: Kubernetes allows it/,
-    ],
-    [podOf({ hostUsers: false }), /^spec\.hostUsers: false is not supported: leave it out/],
-    [
       podOf({ securityContext: { windowsOptions: { hostProcess: true } } }),
       'spec.securityContext.windowsOptions: not supported; leave it out: podloop runs Linux containers',
     ],
@@ -564,6 +559,13 @@ describe('a pod that is well formed', () => {
     ],
     [volume({ emptyDir: { mode: 0o2000 } }), /emptyDir\.mode: Invalid value: 1024: must be from 0 to 1023/],
     [podOf({ hostPID: true, shareProcessNamespace: true }), /shareProcessNamespace: Forbidden/],
+    [podOf({ hostUsers: false, hostNetwork: true }), 'spec.hostNetwork: Forbidden: when hostUsers is false'],
+    [podOf({ hostUsers: false, hostPID: true }), 'spec.hostPID: Forbidden: when hostUsers is false'],
+    [podOf({ hostUsers: false, hostIPC: true }), 'spec.hostIPC: Forbidden: when hostUsers is false'],
+    [
+      withContainer({ securityContext: { procMount: 'Unmasked' } }),
+      'spec.containers[0].securityContext.procMount: Invalid value: "Unmasked": hostUsers must be false to use Unmasked',
+    ],
     [podOf({ dnsPolicy: 'None' }), /dnsConfig\.nameservers: Required value/],
     [
       podOf({ dnsConfig: { nameservers: ['1.1.1.1', '2.2.2.2', '3.3.3.3', 'x'] } }),
@@ -621,4 +623,13 @@ describe('a pod that is well formed', () => {
   ])('may be as Kubernetes allows: %j', (value) => {
     expect(problemsOf(value, PLANNED_FIELDS)).toEqual([]);
   });
+});
+
+it('may have users of its own, and with them all of /proc', () => {
+  const containers = [{ name: 'a', image: 'a:1', securityContext: { procMount: 'Unmasked' } }];
+  expect(problemsOf(podOf({ hostUsers: false, containers }))).toEqual([]);
+  // What follows from a value of another type is not said.
+  expect(problemsOf(podOf({ hostUsers: 'no', containers }))).toEqual([
+    expect.stringMatching(/^spec\.hostUsers: must be true or false/),
+  ]);
 });

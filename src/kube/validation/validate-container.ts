@@ -80,7 +80,7 @@ function validateContainer(
   if (container.resources !== undefined) validateResources(container.resources, [...path, 'resources'], list);
   const volumes = new Set(entriesOf(spec.volumes).flatMap(([, { name }]) => name ?? []));
   validateVolumeMounts(container, volumes, [...path, 'volumeMounts'], list);
-  validateContainerSecurity(container, [...path, 'securityContext'], list);
+  validateContainerSecurity(container, spec, [...path, 'securityContext'], list);
   const resources = new Set<string>();
   for (const [index, { resourceName, restartPolicy }] of entriesOf(container.resizePolicy)) {
     const place = [...path, 'resizePolicy', index];

@@ -18,6 +18,11 @@ export function validatePodSecurity(spec: Draft<PodSpec>, path: FieldPath, list:
   if (spec.shareProcessNamespace === true && spec.hostPID === true) {
     list.add(forbidden([...path, 'shareProcessNamespace'], 'not together with hostPID'));
   }
+  if (spec.hostUsers === false) {
+    for (const name of ['hostNetwork', 'hostPID', 'hostIPC'] as const) {
+      if (spec[name] === true) list.add(forbidden([...path, name], 'when hostUsers is false'));
+    }
+  }
   const context: Draft<PodSecurityContext> = spec.securityContext ?? {};
   const place = [...path, 'securityContext'];
   for (const name of ['runAsUser', 'runAsGroup', 'fsGroup'] as const) {
@@ -47,6 +52,7 @@ export function validatePodSecurity(spec: Draft<PodSpec>, path: FieldPath, list:
 /** Validates the security context of a container. */
 export function validateContainerSecurity(
   container: Draft<Container>,
+  spec: Pick<Draft<PodSpec>, 'hostUsers'>,
   path: FieldPath,
   list: ProblemList,
 ): void {
@@ -54,6 +60,11 @@ export function validateContainerSecurity(
   if (context === undefined) return;
   list.check([...path, 'runAsUser'], context.runAsUser, id);
   list.check([...path, 'runAsGroup'], context.runAsGroup, id);
+  if (context.procMount === 'Unmasked' && spec.hostUsers !== false) {
+    const rule = 'hostUsers must be false to use Unmasked';
+    const dependsOn = ['spec', 'hostUsers'];
+    list.add({ ...invalid([...path, 'procMount'], context.procMount, rule), dependsOn });
+  }
   if (context.allowPrivilegeEscalation === false) {
     const place = [...path, 'allowPrivilegeEscalation'];
     const adds = entriesOf(context.capabilities?.add).map(([, name]) => name);

@@ -15,6 +15,8 @@ export interface PodOptions {
   readonly podPidsLimit: number;
   /** Undefined for what the version of cgroups allows: false on version 2. */
   readonly singleProcessOomKill: boolean | undefined;
+  /** How many ids a pod with users of its own gets. */
+  readonly idsPerPod: number;
   readonly swapBehavior: 'NoSwap' | 'LimitedSwap';
   /** Undefined: containers are not slowed down before they reach their limits. */
   readonly memoryThrottlingFactor: number | undefined;
@@ -107,6 +109,14 @@ export const POD_OPTIONS: OptionsTable<PodOptions> = {
     field: 'singleProcessOOMKill',
     fromConfig: (config) => config.singleProcessOOMKill,
     doc: 'When a container needs more memory than its limit, let the kernel kill one process alone instead of all of the container',
+  },
+  idsPerPod: {
+    type: 'count',
+    default: 65_536,
+    flag: '',
+    field: 'userNamespaces.idsPerPod',
+    fromConfig: (config) => config.idsPerPod,
+    doc: 'How many ids of users and groups a pod with hostUsers: false gets, a multiple of 65536',
   },
   swapBehavior: {
     type: ['NoSwap', 'LimitedSwap'],

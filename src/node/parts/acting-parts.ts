@@ -21,6 +21,8 @@ import { PodPaths } from '#watch';
 import { readFileKeys } from '../volumes/file-keys.js';
 import { resolveEnvironment } from '../runtime/config/resolve-environment.js';
 import { type LocalServices } from '../services/local-services.js';
+import { PodIdRanges } from '../resources/users/pod-id-ranges.js';
+import { readNodeIds } from '../resources/users/node-ids.js';
 import { EndedPods } from '../status/ended-pods.js';
 import { StartFailures } from '../status/start-failures.js';
 import { type StatusManager } from '../status/status-manager.js';
@@ -35,6 +37,7 @@ import { DEFAULT_RESTART_BACKOFF } from '../pods/actions/restart-backoff.js';
 import { PodPlanner } from '../pods/sync/sync-pod-planner.js';
 import { PodStatusUpdater } from '../pods/sync/sync-pod-status.js';
 import { SyncPod } from '../pods/sync/sync-pod.js';
+import { type PodUsers } from '../pods/sync/sync-pod-ports.js';
 import { readPageSize } from '#base/proc/page-size.js';
 import { ClaimMarks } from '../volumes/claim-marks.js';
 import { LocalClaims } from '../volumes/claims/local-claims.js';
@@ -90,6 +93,10 @@ async function listBoxPulls(endpoint: string, signal: AbortSignal): Promise<read
   using client = new ImageTransferClient(endpoint);
   return await client.listPulls(signal);
 }
+
+/** What to do where the runtime in the box has no user namespaces. */
+const IN_THE_BOX =
+  ': the runtime in the box gives containers the users of the node; run the pod on containerd 2 or CRI-O (--runtime-endpoint), or leave hostUsers out';
 
 /** How many syncs in a row are left out for a pod in which nothing has changed. */
 const SETTLED_SYNCS = 10;
@@ -220,6 +227,19 @@ export async function buildActingParts(given: ActingPartsOptions) {
   });
   const startFailures = new StartFailures();
   const endedPods = await EndedPods.open({ paths, logger });
+  const idRanges = await PodIdRanges.open({
+    ...{ paths, logger, idsPerPod: options.idsPerPod },
+    readNodeIds: async () => readNodeIds(options.idsPerPod),
+  });
+  const users: PodUsers = {
+    findProblem: (handler) => {
+      const problem = security.findUserNamespaceProblem(handler);
+      return problem !== undefined && runtimeName === EMBEDDED_RUNTIME_NAME
+        ? `${problem}${IN_THE_BOX}`
+        : problem;
+    },
+    take: async (uid, present) => idRanges.take(uid, present),
+  };
   const resizes = new ContainerResizes({ node: () => node.facts() });
   const replaced = new ReplacedParts({ paths, logger });
   const statuses = new PodStatusUpdater({
@@ -274,6 +294,7 @@ export async function buildActingParts(given: ActingPartsOptions) {
     referents: cluster,
     baselines: adopted,
     podLimits: cgroups,
+    users,
     resizes,
     replaced,
     memoryUsage: memoryUsageOf(client),
@@ -310,6 +331,6 @@ export async function buildActingParts(given: ActingPartsOptions) {
       memory,
       probes,
     },
-    ...{ statuses, endedPods, findForbidden, syncer },
+    ...{ statuses, endedPods, idRanges, findForbidden, syncer },
   };
 }

@@ -187,6 +187,7 @@ export function buildDecidingParts(given: DecidingPartsOptions) {
     }),
     collectors.containers,
     collectors.folders,
+    acting.idRanges,
     cgroups,
     foreign,
     new AdoptedPodsCleaner({

@@ -15,6 +15,7 @@ import { PodPlanner } from '../../../src/node/pods/sync/sync-pod-planner.js';
 import { PodStatusUpdater } from '../../../src/node/pods/sync/sync-pod-status.js';
 import { SyncPod } from '../../../src/node/pods/sync/sync-pod.js';
 import { type SyncPodResult } from '../../../src/node/pods/workers/pod-syncer.js';
+import { Channels } from '#base/channels/publishing-channel.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { FakeRuntimeChanges } from '../fakes/fake-runtime-changes.js';
 import { LogRecorder } from '../fakes/log-recorder.js';
@@ -26,6 +27,7 @@ const NEVER = new AbortController().signal;
 /** A node in memory, on which one pod at a time is synced. */
 export class SyncPodHarness implements AsyncDisposable {
   readonly clock = new FakeClock();
+  readonly channels = new Channels();
   readonly runtime = new FakeRuntimeChanges({ clock: this.clock });
   readonly logger = new LogRecorder();
   statuses = new StatusManager({ clock: this.clock });
@@ -36,6 +38,8 @@ export class SyncPodHarness implements AsyncDisposable {
   /** What the last sync was given. */
   observed: PodStatus | undefined;
   volumeProblem: Error | undefined;
+  /** Why pods can have no users of their own. */
+  usersProblem: string | undefined;
   /** For each time that volumes were set up, whether something of the pod ran. */
   readonly volumesSetUp: ('new' | 'running')[] = [];
   failedLiveness = new Set<string>();
@@ -115,6 +119,11 @@ export class SyncPodHarness implements AsyncDisposable {
     const replaced = new ReplacedParts({ paths, logger: this.logger });
     const common = { paths, clock, startFailures, replaced };
     return new SyncPod({
+      channels: this.channels,
+      users: {
+        findProblem: () => this.usersProblem,
+        take: (_uid, present) => Promise.resolve(present ?? { hostId: 131_072, length: 65_536 }),
+      },
       ...{ ...common, changes: runtime, commands: runtime, runtime, events: { record }, logger: this.logger },
       images: new ImageManager({ changes: runtime, events: { record }, clock }),
       volumes: {

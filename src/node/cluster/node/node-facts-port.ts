@@ -61,8 +61,7 @@ async function readRuntimeInfo(
       name: handler.name,
       features: {
         recursiveReadOnlyMounts: handler.features?.recursiveReadOnlyMounts ?? false,
-        // Pods with user namespaces are refused, whatever the runtime supports.
-        userNamespaces: false,
+        userNamespaces: handler.features?.userNamespaces ?? false,
       },
     })),
     ...(features === undefined ? {} : { supplementalGroupsPolicy: features.supplementalGroupsPolicy }),

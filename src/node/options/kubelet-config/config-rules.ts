@@ -55,6 +55,16 @@ export function durationAtLeast(least: string): Rule<number> {
 
 export const atLeastOneSecond = durationAtLeast('1s');
 
+/** In what numbers pods get ids of users and groups. */
+const ID_UNIT = 65_536;
+const MAX_IDS = 2 ** 32 - 1;
+
+/** A rule for how many ids a pod with users of its own gets. */
+export const checkIdsPerPod: Rule<number> = (count) =>
+  count >= ID_UNIT && count <= MAX_IDS && count % ID_UNIT === 0
+    ? undefined
+    : `must be a multiple of ${ID_UNIT}, at most ${MAX_IDS}`;
+
 /** A rule for milliseconds, of which 0 stands for none. */
 export const zeroOrOneSecond: Rule<number> = (ms) =>
   ms === 0 ? undefined : atLeastOneSecond(ms) && 'must be 0s or at least 1s';

@@ -10,6 +10,7 @@ import {
   between,
   durationAtLeast,
   by,
+  checkIdsPerPod,
   each,
   eachEntry,
   findCipherSuiteProblem,
@@ -220,7 +221,7 @@ export const KUBELET_CONFIG_TABLES = {
     containerRuntimeEndpoint: honoured<string>('string'),
     imageServiceEndpoint: ignored('string', 'images are asked for at containerRuntimeEndpoint'),
     failCgroupV1: honoured<boolean>('boolean'),
-    userNamespaces: ignored('UserNamespaces', 'pods with user namespaces are refused'),
+    userNamespaces: supported('UserNamespaces'),
   },
   Taint: {
     key: supported('string', { required: true }),
@@ -269,7 +270,7 @@ export const KUBELET_CONFIG_TABLES = {
     priority: supported('int32'),
     shutdownGracePeriodSeconds: supported('int64'),
   },
-  UserNamespaces: { idsPerPod: ignored('int64', 'pods with user namespaces are refused') },
+  UserNamespaces: { idsPerPod: number({ type: 'int64', check: by(checkIdsPerPod) }) },
 } as const satisfies Readonly<Record<string, FieldTable>>;
 
 /** Fields that only have an effect in a cluster, by path, with the warning for an agent outside of one. */

@@ -233,6 +233,16 @@ describe('a KubeletConfiguration', () => {
     );
   });
 
+  it('says how many ids a pod with users of its own gets', () => {
+    const { config, warnings } = read('userNamespaces: {idsPerPod: 131072}\n');
+    expect([config, warnings]).toEqual([{ idsPerPod: 131_072 }, []]);
+    for (const count of [0, 65_535, 65_537, 2 ** 32]) {
+      expect(failure(`${HEAD}userNamespaces: {idsPerPod: ${count}}\n`)).toContain(
+        `userNamespaces.idsPerPod: Invalid value: ${count}: must be a multiple of 65536, at most 4294967295`,
+      );
+    }
+  });
+
   it('says how long images may be unused, how often volumes are measured, and where pods have their addresses', () => {
     const { config, warnings } = read(
       'imageMaximumGCAge: 12h\nvolumeStatsAggPeriod: -1s\npodCIDR: 10.1.0.0/16,fd00::/64\nmakeIPTablesUtilChains: true\n',

@@ -118,6 +118,7 @@ describe('the hash of a sandbox', () => {
     ['the name', podWith({}, { name: 'other' })],
     ['DNS', podWith({ dnsPolicy: 'None', dnsConfig: { nameservers: ['10.0.0.1'] } })],
     ['namespaces shared', podWith({ shareProcessNamespace: true })],
+    ['users of its own', podWith({ hostUsers: false })],
     ['the network of the host', podWith({ hostNetwork: true })],
     ['ports of the host', podWith(withPorts({ containerPort: 80, hostPort: 8080 }))],
     ['the class of service, and so the control group', podWith({ containers: [{ ...BASE, resources: {} }] })],
@@ -133,7 +134,8 @@ describe('the hash of a sandbox', () => {
       'policies and periods',
       podWith({ restartPolicy: 'Never', terminationGracePeriodSeconds: 1, activeDeadlineSeconds: 1 }),
     ],
-    ['defaults written out', podWith({ dnsPolicy: 'ClusterFirst', hostPID: false, hostNetwork: false })],
+    ['defaults written out', podWith({ dnsPolicy: 'ClusterFirst', hostPID: false, hostUsers: true })],
+    ['a network that is written out', podWith({ hostNetwork: false })],
   ])('does not change with %s', (_, pod) => {
     expect(sandboxHash(pod)).toBe(base);
   });

@@ -78,6 +78,7 @@ const SPEC_FIELDS: Readonly<Record<keyof PodSpec, ChangeNeeds>> = {
   hostPID: 'sandbox',
   hostIPC: 'sandbox',
   shareProcessNamespace: 'sandbox',
+  hostUsers: 'sandbox',
   securityContext: 'sandbox',
   imagePullSecrets: 'nothing',
   hostname: 'sandbox',

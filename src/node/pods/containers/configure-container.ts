@@ -3,7 +3,7 @@ import { findTooLong } from '../../runtime/config/argument-limits.js';
 import { buildContainerConfig } from '../../runtime/config/build-container-config.js';
 import { type ContainerEnvironment } from '../../runtime/config/container-environment.js';
 import { type ContainerMount } from '../../runtime/config/container-mount.js';
-import { ANNOTATIONS, type PodPaths, type PodStatus } from '#watch';
+import { ANNOTATIONS, type IdRange, type PodPaths, type PodStatus } from '#watch';
 import { type NodeFacts } from '../../runtime/config/node-facts.js';
 import {
   type ContainerConfig,
@@ -32,6 +32,8 @@ export interface StartedSandbox {
   readonly ips: readonly string[];
   /** The pod's /etc/hosts on the node; undefined where the runtime's own is used. */
   readonly hostsFile: string | undefined;
+  /** The ids that its users have on the node; undefined if they are the node's own. */
+  readonly idRange?: IdRange | undefined;
 }
 
 /** A container to start, and what exists for it. */
@@ -81,6 +83,7 @@ export async function configureContainer(
     restartCount,
     ...{ imageRef, volumeImages },
     imageUser: image,
+    idRange: start.sandbox.idRange,
     environment,
     mounts: node.canMount ? await mountsOf(options, start, environment) : [],
     annotations: {

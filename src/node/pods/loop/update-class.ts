@@ -48,6 +48,7 @@ export const SPEC_UPDATES: Classes<PodSpec> = {
   hostPID: 'pod',
   hostIPC: 'pod',
   shareProcessNamespace: 'pod',
+  hostUsers: 'pod',
   securityContext: 'pod',
   imagePullSecrets: 'in place',
   hostname: 'pod',

@@ -11,7 +11,7 @@ import { aSpecPod, someNodeFacts } from '#support/builders/node-pods.js';
 import { PodloopError } from '#base/errors/errors.js';
 import { makePodFolders } from './pod-file-setup.js';
 import { SandboxStarter, type SandboxOutcome } from './start-sandbox.js';
-import { type PodCgroupParents } from './sync-pod-ports.js';
+import { type PodCgroupParents, type PodUsers } from './sync-pod-ports.js';
 
 const NEVER = new AbortController().signal;
 const onNode = aSpecPod({ hostNetwork: true });
@@ -26,6 +26,7 @@ function makeStarter(
   cgroups?: PodCgroupParents,
   pod: NodePod = onNode,
   node: NodeFacts = someNodeFacts(),
+  users?: PodUsers,
 ): {
   runtime: FakeRuntimeChanges;
   events: string[];
@@ -36,7 +37,7 @@ function makeStarter(
   const paths = new PodPaths({ rootDir: join(folder, 'root'), podLogsDir: join(folder, 'logs') });
   const starter = new SandboxStarter({
     clock: new FakeClock(),
-    ...{ changes: runtime, paths, node: () => node, cgroups },
+    ...{ changes: runtime, paths, node: () => node, cgroups, users },
     events: {
       record: (_pod, { type, reason, message }) => void events.push(`${type} ${reason}: ${message}`),
     },
@@ -255,5 +256,70 @@ describe('a sandbox that cannot be as it is wanted', () => {
     expect(await start()).toMatchObject({ failure: { message: expect.stringContaining(message) as string } });
     const able = makeStarter(undefined, pod, someNodeFacts({ strictGroups: true }));
     expect(await able.start()).toHaveProperty('sandbox');
+  });
+});
+
+describe('a sandbox of a pod with users of its own', () => {
+  const idRange = { hostId: 131_072, length: 65_536 };
+  const own = aSpecPod({ hostUsers: false, runtimeClassName: 'runc' });
+
+  function makeUsers(problem?: string, failure?: Error): { users: PodUsers; asked: string[] } {
+    const asked: string[] = [];
+    const users: PodUsers = {
+      findProblem: (handler) => {
+        asked.push(`handler ${handler}`);
+        return problem;
+      },
+      take: async (uid, present) => {
+        asked.push(`take ${uid}`);
+        if (failure !== undefined) throw failure;
+        return Promise.resolve(present ?? idRange);
+      },
+    };
+    return { users, asked };
+  }
+
+  it('is made with its ids, which its containers have, too', async () => {
+    const { users, asked } = makeUsers();
+    const { runtime, start } = makeStarter(undefined, own, someNodeFacts(), users);
+    expect(await start()).toMatchObject({ sandbox: { idRange } });
+    const options = runtime.sandboxConfigOf('web-sandbox-0').linux?.securityContext?.namespaceOptions;
+    expect(options?.usernsOptions?.uids).toEqual([{ hostId: 131_072, containerId: 0, length: 65_536 }]);
+    expect(asked).toEqual(['handler runc', 'take u1']);
+  });
+
+  it('is taken up with them whatever the runtime says of new ones', async () => {
+    const { users, asked } = makeUsers();
+    const { start } = makeStarter(undefined, own, someNodeFacts(), users);
+    await start();
+    asked.length = 0;
+    expect(await start('web-sandbox-0')).toMatchObject({ sandbox: { idRange } });
+    expect(asked).toEqual(['take u1']);
+  });
+
+  it.each([
+    ['the runtime cannot', makeUsers('runtime does not support user namespaces')],
+    ['there are no ids left', makeUsers(undefined, new Error('could not find an empty slot'))],
+  ])('is not made where %s, and the pod has an event', async (_why, { users }) => {
+    const { runtime, events, start } = makeStarter(undefined, own, someNodeFacts(), users);
+    expect(await start()).toMatchObject({ failure: { reason: 'CreatePodSandboxError' } });
+    expect(events).toEqual([
+      expect.stringMatching(/^Warning FailedCreatePodSandBox: Failed to create pod sandbox: (runtime|could)/),
+    ]);
+    expect(runtime.calls).toEqual([]);
+  });
+
+  it('is never made without', async () => {
+    const { runtime, start } = makeStarter(undefined, own);
+    expect(parentIn(await start())).toContain('does not support user namespaces');
+    expect(runtime.calls).toEqual([]);
+  });
+
+  it('has nothing to do with those of others', async () => {
+    const { users, asked } = makeUsers();
+    const { start } = makeStarter(undefined, onNode, someNodeFacts(), users);
+    await writeFile(join(folder, 'hosts'), '');
+    expect(await start()).toHaveProperty('sandbox');
+    expect(asked).toEqual([]);
   });
 });

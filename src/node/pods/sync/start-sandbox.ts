@@ -1,9 +1,10 @@
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
 import { buildSandboxConfig, toResolverFacts } from '../../runtime/config/build-sandbox-config.js';
-import { ANNOTATIONS, type PodPaths, type PodStatus, quoteRuntimeError } from '#watch';
+import { ANNOTATIONS, type IdRange, type PodPaths, type PodStatus, quoteRuntimeError } from '#watch';
 import { type NodeFacts } from '../../runtime/config/node-facts.js';
 import { computeHostNames, type PodHostNames } from '../../runtime/config/pod-hostname.js';
+import { describeMissingUsers } from '../../runtime/config/security-context.js';
 import { describeResolverLimits, lacksClusterDns } from '../../runtime/config/resolver-config.js';
 import { type RuntimeChanges, type SandboxConfig } from '../../runtime/runtime-changes.js';
 import { type Clock } from '#base/time/clock.js';
@@ -16,7 +17,7 @@ import { formatHostsFile, formatNodeHostsFile, readNodeHosts, writeHostsFile } f
 import { type PodActions } from '../actions/pod-actions.js';
 import { type StartedSandbox } from '../containers/configure-container.js';
 import { type SyncFailure } from './sync-failure.js';
-import { type PodCgroupParents, type PodReferents } from './sync-pod-ports.js';
+import { type PodCgroupParents, type PodReferents, type PodUsers } from './sync-pod-ports.js';
 
 /** Options of {@link SandboxStarter}. */
 export interface SandboxStarterOptions extends Publisher {
@@ -26,6 +27,8 @@ export interface SandboxStarterOptions extends Publisher {
   readonly paths: PodPaths;
   readonly node: () => NodeFacts;
   readonly cgroups?: PodCgroupParents | undefined;
+  /** Without them, no pod has users of its own. */
+  readonly users?: PodUsers | undefined;
   /** Without them, a pod's spec names the handler itself. */
   readonly referents?: Pick<PodReferents, 'getRuntimeHandler'> | undefined;
   /** The node's own /etc/hosts, for pods on its network. */
@@ -44,6 +47,7 @@ export interface SandboxStart {
 interface SandboxWish {
   readonly pod: NodePod;
   readonly config: SandboxConfig;
+  readonly idRange: IdRange | undefined;
   /** The id of the present one. */
   readonly sandboxId: string | undefined;
   readonly onMaking: () => void;
@@ -51,7 +55,7 @@ interface SandboxWish {
 
 /** The result of one attempt: a sandbox, the runtime's refusal for a handler, or why no attempt was made. */
 type Attempt =
-  | { readonly id: string; readonly config: SandboxConfig }
+  | { readonly id: string; readonly config: SandboxConfig; readonly idRange: IdRange | undefined }
   | { readonly refusal: unknown; readonly runtimeHandler: string }
   | { readonly failure: SyncFailure };
 
@@ -89,7 +93,7 @@ export class SandboxStarter {
     if ('refusal' in made) return { failure: this.#notCreated(pod, made.refusal) };
     if ('failure' in made) return made;
     try {
-      const { id, config } = made;
+      const { id, config, idRange } = made;
       const options = { signal, pod: metadata };
       const isNew = actions.sandboxId === undefined;
       if (isNew) this.#recordDnsProblems(pod, node);
@@ -97,7 +101,7 @@ export class SandboxStarter {
       const ips = onNode ? ['127.0.0.1'] : isNew ? await changes.getSandboxIps(id, options) : observed.ips;
       const names = computeHostNames(pod, node.clusterDomain);
       const hostsFile = node.canMount ? await this.#writeHosts(pod, names, ips) : undefined;
-      return { sandbox: { id, config, ips, hostsFile } };
+      return { sandbox: { id, config, ips, hostsFile, idRange } };
     } catch (error) {
       signal.throwIfAborted();
       return { failure: failureOf('ConfigPodSandbox', pod, 'ConfigPodSandboxError', error) };
@@ -128,14 +132,17 @@ export class SandboxStarter {
     };
     const attempt = actions.sandboxAttempt;
     let config: SandboxConfig;
+    let idRange: IdRange | undefined;
     try {
       checkStrictGroups(pod, node);
-      config = buildSandboxConfig(pod, { node, paths, attempt, cgroupParent, annotations });
+      idRange = await this.#findIdRange({ pod, observed, actions }, signal);
+      config = buildSandboxConfig(pod, { node, paths, attempt, cgroupParent, annotations, idRange });
     } catch (error) {
+      signal.throwIfAborted();
       this.#publish(spec.runtimeClassName ?? '', undefined, false);
       return { failure: this.#notCreated(pod, error) };
     }
-    return await this.#make({ pod, config, sandboxId: actions.sandboxId, onMaking }, signal);
+    return await this.#make({ pod, config, idRange, sandboxId: actions.sandboxId, onMaking }, signal);
   }
 
   /** Ignores refusals of a handler other than the default: it may have another driver than the node. */
@@ -155,18 +162,43 @@ export class SandboxStarter {
       : await cgroups.findParent(pod, sandbox, signal);
   }
 
-  async #make({ pod, config, sandboxId, onMaking }: SandboxWish, signal: AbortSignal): Promise<Attempt> {
-    if (sandboxId !== undefined) return { id: sandboxId, config };
-    const { clock, changes, referents } = this.#options;
+  /** Undefined for a pod with the users of the node. */
+  async #findIdRange(
+    { pod, observed, actions }: Pick<SandboxStart, 'pod' | 'observed' | 'actions'>,
+    signal: AbortSignal,
+  ): Promise<IdRange | undefined> {
+    const { users } = this.#options;
+    if (pod.spec.hostUsers !== false) return undefined;
+    if (users === undefined) throw new Error(describeMissingUsers(''));
+    if (actions.sandboxId === undefined) {
+      const problem = users.findProblem(await this.#handlerOf(pod, signal));
+      if (problem !== undefined) throw new Error(problem);
+    }
+    const present = observed.sandboxes.find(({ id }) => id === actions.sandboxId);
+    return await users.take(pod.metadata.uid, present?.idRange);
+  }
+
+  async #handlerOf(pod: NodePod, signal: AbortSignal): Promise<string> {
+    const { referents } = this.#options;
+    if (referents !== undefined) return await referents.getRuntimeHandler(pod, signal);
+    return pod.spec.runtimeClassName ?? '';
+  }
+
+  async #make(
+    { pod, config, idRange, sandboxId, onMaking }: SandboxWish,
+    signal: AbortSignal,
+  ): Promise<Attempt> {
+    if (sandboxId !== undefined) return { id: sandboxId, config, idRange };
+    const { clock, changes } = this.#options;
     const startedMs = clock.monotonicMs();
     let runtimeHandler = pod.spec.runtimeClassName ?? '';
     try {
-      if (referents !== undefined) runtimeHandler = await referents.getRuntimeHandler(pod, signal);
+      runtimeHandler = await this.#handlerOf(pod, signal);
       const making = changes.runPodSandbox(config, { signal, pod: pod.metadata, runtimeHandler });
       onMaking();
       const id = await making;
       this.#publish(runtimeHandler, clock.monotonicMs() - startedMs, true);
-      return { id, config };
+      return { id, config, idRange };
     } catch (error) {
       signal.throwIfAborted();
       this.#publish(runtimeHandler, clock.monotonicMs() - startedMs, false);

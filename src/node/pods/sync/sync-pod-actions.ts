@@ -3,6 +3,8 @@ import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
 import { type PodStatus, quoteRuntimeError } from '#watch';
 import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
 import { type Logger } from '#base/log/logger.js';
+import { publishTo, type Publisher } from '#base/channels/publishing-channel.js';
+import { userNamespacedStart } from '#base/channels/start-channels.js';
 
 import { hookHostOf } from '../hooks/hook-host.js';
 import { hookOf, killPod, type PodKillTools } from './kill-pod.js';
@@ -18,7 +20,7 @@ import { type SandboxStarter } from './start-sandbox.js';
 import { type SyncFailure } from './sync-failure.js';
 
 /** What {@link applyPodActions} needs. */
-export interface PodActionTools extends PodKillTools {
+export interface PodActionTools extends PodKillTools, Publisher {
   readonly changes: Pick<RuntimeChanges, 'removeContainer' | 'stopPodSandbox'>;
   readonly sandboxes: Pick<SandboxStarter, 'start'>;
   readonly containers: Pick<ContainerStarter, 'prepare' | 'start'>;
@@ -66,17 +68,31 @@ export async function applyPodActions(
   const resized = await tools.resizer?.resize(pod, actions.containersToResize, signal);
   failures.push(...(resized ?? []));
   const toStart = inOrder(actions);
-  const [first] = toStart;
-  if (first === undefined && !actions.createSandbox) return { tried, failures };
+  if (toStart.length === 0 && !actions.createSandbox) return { tried, failures };
 
+  const isCounted = actions.createSandbox && pod.spec.hostUsers === false;
+  if (isCounted) publishTo(tools.channels, userNamespacedStart, { step: 'begun' });
+  const started = await startAll(work, { toStart, tools, tried }, signal);
+  if (isCounted && started.length > 0) publishTo(tools.channels, userNamespacedStart, { step: 'failed' });
+  return { tried, failures: [...failures, ...started] };
+}
+
+/** The sandbox and its containers. Returns what failed. */
+async function startAll(
+  work: PodActionWork,
+  { toStart, tools, tried }: { toStart: readonly ContainerToStart[]; tools: PodActionTools; tried: string[] },
+  signal: AbortSignal,
+): Promise<readonly SyncFailure[]> {
+  const [first] = toStart;
   let preparation: ContainerPreparation | undefined;
   const outcome = await tools.sandboxes.start(work, signal, () => {
-    if (first !== undefined) preparation = tools.containers.prepare(pod, first, signal);
+    if (first !== undefined) preparation = tools.containers.prepare(work.pod, first, signal);
   });
-  if ('failure' in outcome) return { tried, failures: [...failures, outcome.failure] };
+  if ('failure' in outcome) return [outcome.failure];
+  const failures: SyncFailure[] = [];
   const { sandbox } = outcome;
   await startContainers(work, { sandbox, toStart, preparation }, { tools, tried, failures }, signal);
-  return { tried, failures };
+  return failures;
 }
 
 /** The containers to start, in an order in which none needs a later one. */

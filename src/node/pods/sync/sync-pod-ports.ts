@@ -8,7 +8,7 @@ import { type NodePod } from '#kube/pod/node-pod.js';
 import { type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { type ContainerEnvironment } from '../../runtime/config/container-environment.js';
 import { type ContainerMount } from '../../runtime/config/container-mount.js';
-import { type PodStatus, type SandboxStatus } from '#watch';
+import { type IdRange, type PodStatus, type SandboxStatus } from '#watch';
 import { type PodStatusOverride } from '../workers/pod-syncer.js';
 
 import { type ContainerBaseline } from '../actions/pod-actions.js';
@@ -133,6 +133,18 @@ export interface PodCgroupParents {
    * Rejects when only the runtime could say, and it does not answer.
    */
   findParent(pod: NodePod, sandbox: SandboxStatus, signal: AbortSignal): Promise<string>;
+}
+
+/** Users of pods that are not those of the node. */
+export interface PodUsers {
+  /** Why sandboxes of a runtime handler can have none, in the kubelet's words; undefined if they can. */
+  findProblem(runtimeHandler: string): string | undefined;
+  /**
+   * The ids of a pod's users on the node, which no other pod has and an agent that starts anew finds again.
+   *
+   * `present`: the ids of its running sandbox, if known. Rejects in the kubelet's words if there are none.
+   */
+  take(podUid: string, present: IdRange | undefined): Promise<IdRange>;
 }
 
 /** Limits of whole pods. */

@@ -73,6 +73,7 @@ import {
   type PodProbes,
   type PodReferents,
   type PodStatuses,
+  type PodUsers,
   type UpdatedStatus,
   type VolumeMounts,
 } from './sync-pod-ports.js';
@@ -106,6 +107,8 @@ export interface SyncPodOptions extends Publisher {
   readonly networkProblem: NetworkProblem;
   /** Without them, the runtime decides where pods go. */
   readonly cgroups?: PodCgroupParents | undefined;
+  /** Without them, no pod has users of its own. */
+  readonly users?: PodUsers | undefined;
   /** Without them, whole pods have no limits. */
   readonly podLimits?: PodLimits | undefined;
   /** Without them, the limits of running containers do not change. */
@@ -148,7 +151,7 @@ export class SyncPod implements PodSyncer {
   readonly #settled: SettledPods;
 
   constructor(options: SyncPodOptions) {
-    const { changes, commands, events, images, volumes, environments, paths, node, cgroups } = options;
+    const { changes, commands, events, images, volumes, environments, paths, node, cgroups, users } = options;
     const { containerLogLinksDir, runtimeName, referents, channels } = options;
     const formatId = (id: string): string =>
       runtimeName === undefined ? id : toV1ContainerId(runtimeName, id);
@@ -170,6 +173,7 @@ export class SyncPod implements PodSyncer {
       paths,
       node,
       cgroups,
+      users,
       referents,
     });
     const common = { channels, changes, hooks, events, logger, paths, node };
@@ -366,7 +370,7 @@ export class SyncPod implements PodSyncer {
         containers: this.#containers,
         resizer: this.#resizer,
         ...{ showEnded: this.#showingSync(pod), clock: this.#clock },
-        ...{ events, logger: this.#logger, formatId: this.#formatId },
+        ...{ channels: this.#options.channels, events, logger: this.#logger, formatId: this.#formatId },
       },
       signal,
     );

@@ -156,6 +156,33 @@ describe('the configuration of a container', () => {
     ]);
   });
 
+  it('has its users in the range of the pod, and files with the owners that they have on the node', () => {
+    const idRange = { hostId: 131_072, length: 65_536 };
+    const mappings = [{ hostId: 131_072, containerId: 0, length: 65_536 }];
+    const usersOf = (context: { namespaceOptions?: cri.NamespaceOption | undefined } | undefined) =>
+      context?.namespaceOptions?.usernsOptions;
+    const pod = aSpecPod({ hostUsers: false });
+    const users = { mode: cri.NamespaceMode.POD, uids: mappings, gids: mappings };
+    const sandbox = buildSandboxConfig(pod, { ...sandboxFacts, idRange });
+    expect(usersOf(sandbox.linux?.securityContext)).toEqual(users);
+    const mounts = [
+      { containerPath: '/data', hostPath: '/host', readOnly: true },
+      { containerPath: '/i', hostPath: '', image: { reference: 'data:1', subPath: '' }, readOnly: true },
+    ];
+    const config = buildContainerConfig(pod, aSpecContainer(), {
+      ...{ ...containerFacts, idRange, mounts, kind: 'ephemeral', targetId: 'c1' },
+    });
+    expect(usersOf(config.linux?.securityContext)).toEqual(users);
+    expect(config.linux?.securityContext?.namespaceOptions?.targetId).toBe('c1');
+    for (const mount of config.mounts) {
+      expect(mount).toMatchObject({ uidMappings: mappings, gidMappings: mappings });
+    }
+    // Those of the node need no words.
+    const plain = buildContainerConfig(aSpecPod(), aSpecContainer(), { ...containerFacts, mounts });
+    expect(usersOf(plain.linux?.securityContext)).toBeUndefined();
+    expect(plain.mounts[0]?.uidMappings).toEqual([]);
+  });
+
   it.each(STOP_SIGNALS)('may ask to be ended by %s', (stopSignal) => {
     const container = aSpecContainer({ lifecycle: { stopSignal } });
     const config = buildContainerConfig(aSpecPod({ containers: [container] }), container, containerFacts);

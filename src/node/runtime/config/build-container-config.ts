@@ -1,4 +1,4 @@
-import { ANNOTATIONS, containerLogPath, cri, LABELS } from '#watch';
+import { ANNOTATIONS, containerLogPath, cri, type IdRange, LABELS } from '#watch';
 import { type Container } from '#kube/container/container.js';
 import { type NodePod } from '#kube/pod/node-pod.js';
 
@@ -8,7 +8,7 @@ import { type ContainerMount } from './container-mount.js';
 import { computeContainerResources } from './container-resources.js';
 import { type NodeFacts } from './node-facts.js';
 import { type ContainerConfig } from '../runtime-changes.js';
-import { computeContainerSecurity, type ImageUser } from './security-context.js';
+import { computeContainerSecurity, type ImageUser, toIdMappings } from './security-context.js';
 
 /** The inputs of a container's configuration beside the pod. */
 export interface ContainerFacts {
@@ -28,6 +28,8 @@ export interface ContainerFacts {
   readonly mounts: readonly ContainerMount[];
   /** The present environment of this container. */
   readonly environment: ContainerEnvironment;
+  /** The ids that the pod's users have on the node (default: they are the node's own). */
+  readonly idRange?: IdRange | undefined;
   /** podloop's annotations, and the kubelet's hash. */
   readonly annotations: Readonly<Record<string, string>>;
 }
@@ -49,7 +51,7 @@ export function buildContainerConfig(
   container: Container,
   facts: ContainerFacts,
 ): ContainerConfig {
-  const { node, restartCount, imageRef, environment } = facts;
+  const { node, restartCount, imageRef, environment, imageUser, idRange } = facts;
   const expand = (text: string): string => environment.expand(text);
   return cri.ContainerConfig.fromPartial({
     metadata: { name: container.name, attempt: restartCount },
@@ -58,7 +60,7 @@ export function buildContainerConfig(
     args: (container.args ?? []).map(expand),
     workingDir: container.workingDir ?? '',
     envs: environment.entries.map(({ name, value }) => ({ key: name, value })),
-    mounts: facts.mounts.map((mount) => toMount(mount, facts.volumeImages)),
+    mounts: facts.mounts.map((mount) => toMount(mount, facts)),
     labels: { ...podLabels(pod, node.nodeInstance), [LABELS.containerName]: container.name },
     annotations: { ...describeContainer(pod, container, facts), ...facts.annotations },
     logPath: containerLogPath(container.name, restartCount),
@@ -69,7 +71,7 @@ export function buildContainerConfig(
     linux: {
       resources: computeContainerResources(pod, container, node),
       securityContext: withTarget(
-        computeContainerSecurity(pod, container, { ...node, imageUser: facts.imageUser }),
+        computeContainerSecurity(pod, container, { ...node, imageUser, idRange }),
         facts.targetId,
       ),
     },
@@ -130,8 +132,9 @@ function toMount(
     propagation = 'private',
     selinuxRelabel = false,
   }: ContainerMount,
-  volumeImages: ContainerFacts['volumeImages'],
+  { volumeImages, idRange }: Pick<ContainerFacts, 'volumeImages' | 'idRange'>,
 ): cri.DeepPartial<cri.Mount> {
+  const mappings = idRange && toIdMappings(idRange);
   return {
     ...(image && {
       image: {
@@ -146,5 +149,7 @@ function toMount(
     recursiveReadOnly,
     propagation: cri.MountPropagation[PROPAGATION[propagation]],
     selinuxRelabel,
+    // Files have the owners in the container that they have on the node: volumes need no other ones.
+    ...(mappings && { uidMappings: mappings.uids, gidMappings: mappings.gids }),
   };
 }

@@ -1,4 +1,4 @@
-import { cri, LABELS, type PodPaths } from '#watch';
+import { cri, type IdRange, LABELS, type PodPaths } from '#watch';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { sidecarsOf } from '#kube/container/restart-rule.js';
 
@@ -19,6 +19,8 @@ export interface SandboxFacts {
   readonly cgroupParent: string;
   /** podloop's annotations, in addition to those of the pod. */
   readonly annotations: Readonly<Record<string, string>>;
+  /** The ids that the pod's users have on the node (default: they are the node's own). */
+  readonly idRange?: IdRange | undefined;
 }
 
 /**
@@ -42,7 +44,7 @@ export function buildSandboxConfig(pod: NodePod, facts: SandboxFacts): SandboxCo
     annotations: { ...metadata.annotations, ...facts.annotations },
     linux: {
       cgroupParent: facts.cgroupParent,
-      securityContext: computeSandboxSecurity(pod),
+      securityContext: computeSandboxSecurity(pod, facts.idRange),
       sysctls: Object.fromEntries(
         (spec.securityContext?.sysctls ?? []).map((each) => [each.name, each.value]),
       ),

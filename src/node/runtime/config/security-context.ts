@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-import { cri } from '#watch';
+import { cri, type IdRange } from '#watch';
 import { type Container, type SecurityProfile, type SeLinuxOptions } from '#kube/container/container.js';
 import { type Pod, type PodSpec } from '#kube/pod/pod.js';
 
@@ -21,22 +21,39 @@ const MASKED_PATHS = [
 ];
 const READ_ONLY_PATHS = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
 
-/** The namespaces that a pod shares with the node, and its containers with each other. Pure. */
-export function computeNamespaces(spec: PodSpec): cri.NamespaceOption {
+/**
+ * The namespaces that a pod shares with the node, and its containers with each other. Pure.
+ *
+ * `idRange`: the ids that its users have on the node; undefined if they are the node's own.
+ */
+export function computeNamespaces(spec: PodSpec, idRange?: IdRange): cri.NamespaceOption {
   const { POD, CONTAINER, NODE } = cri.NamespaceMode;
   const shared = spec.shareProcessNamespace === true ? POD : CONTAINER;
   return cri.NamespaceOption.fromPartial({
     network: spec.hostNetwork === true ? NODE : POD,
     ipc: spec.hostIPC === true ? NODE : POD,
     pid: spec.hostPID === true ? NODE : shared,
+    ...(idRange && { usernsOptions: { mode: POD, ...toIdMappings(idRange) } }),
   });
 }
 
+/** The ids of a pod from 0 on, for users and groups alike. */
+export function toIdMappings({ hostId, length }: IdRange): Pick<cri.UserNamespace, 'uids' | 'gids'> {
+  const mappings = [{ hostId, containerId: 0, length }];
+  return { uids: mappings, gids: mappings };
+}
+
+/** Why a pod can have no user namespace, in the kubelet's words; `handler` is empty for the runtime's default. */
+export function describeMissingUsers(handler: string): string {
+  const who = handler === '' ? 'runtime' : `RuntimeClass handler ${JSON.stringify(handler)}`;
+  return `can't set \`spec.hostUsers: false\`, ${who} does not support user namespaces`;
+}
+
 /** CRI's security context of a pod's sandbox. Pure. */
-export function computeSandboxSecurity({ spec }: Pod): cri.LinuxSandboxSecurityContext {
+export function computeSandboxSecurity({ spec }: Pod, idRange?: IdRange): cri.LinuxSandboxSecurityContext {
   const context = spec.securityContext ?? {};
   return cri.LinuxSandboxSecurityContext.fromPartial({
-    namespaceOptions: computeNamespaces(spec),
+    namespaceOptions: computeNamespaces(spec, idRange),
     // A runtime may run the sandbox's own process with fewer privileges than any container needs.
     privileged: allContainers(spec).some(({ securityContext }) => securityContext?.privileged === true),
     runAsUser: toInt64(context.runAsUser),
@@ -59,13 +76,15 @@ export interface ContainerSecurityFacts {
   readonly maskedPaths: readonly string[];
   /** The user of the image. */
   readonly imageUser?: ImageUser | undefined;
+  /** The ids that the pod's users have on the node (default: they are the node's own). */
+  readonly idRange?: IdRange | undefined;
 }
 
 /** CRI's security context of a container: its own settings, otherwise those of its pod. Pure. */
 export function computeContainerSecurity(
   { spec }: Pod,
   container: Container,
-  { seccompDir, seccompDefault, maskedPaths, imageUser }: ContainerSecurityFacts,
+  { seccompDir, seccompDefault, maskedPaths, imageUser, idRange }: ContainerSecurityFacts,
 ): cri.LinuxContainerSecurityContext {
   const own = container.securityContext ?? {};
   const pod = spec.securityContext ?? {};
@@ -81,7 +100,7 @@ export function computeContainerSecurity(
   const runAsGroup = own.runAsGroup ?? pod.runAsGroup;
   const user = runAsUser === undefined ? userOfImage(imageUser, runAsGroup) : { uid: BigInt(runAsUser) };
   return cri.LinuxContainerSecurityContext.fromPartial({
-    namespaceOptions: computeNamespaces(spec),
+    namespaceOptions: computeNamespaces(spec, idRange),
     ...(capabilities && { capabilities }),
     privileged,
     readonlyRootfs: own.readOnlyRootFilesystem === true,

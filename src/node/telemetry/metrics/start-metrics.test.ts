@@ -11,6 +11,7 @@ import {
   podEvicted,
   podStartedAgain,
   sandboxStartEnded,
+  userNamespacedStart,
 } from '#base/channels/start-channels.js';
 import { podSyncEnded } from '#base/channels/worker-channels.js';
 import { addConfigMetrics } from './config-metrics.js';
@@ -51,6 +52,14 @@ describe('the metrics of what is started', () => {
     expect(read('kubelet_run_podsandbox_duration_seconds_sum', { runtime_handler: '' })).toBe(0.3);
     expect(read('kubelet_run_podsandbox_errors_total', { runtime_handler: 'kata' })).toBe(1);
     expect(read('kubelet_run_podsandbox_errors_total', { runtime_handler: '' })).toBeUndefined();
+  });
+
+  it('count pods with users of their own apart', async () => {
+    addStartMetrics(registry);
+    for (const step of ['begun', 'begun', 'failed'] as const) channels.publish(userNamespacedStart, { step });
+    const read = await scrape(registry);
+    expect(read('kubelet_started_user_namespaced_pods_total')).toBe(2);
+    expect(read('kubelet_started_user_namespaced_pods_errors_total')).toBe(1);
   });
 
   it('count containers by kind, and why they did not start', async () => {

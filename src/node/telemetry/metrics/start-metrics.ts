@@ -5,6 +5,7 @@ import {
   podEvicted,
   podStartedAgain,
   sandboxStartEnded,
+  userNamespacedStart,
 } from '#base/channels/start-channels.js';
 import { hookSleepCutShort } from '#base/channels/hook-channels.js';
 import { BoundedValues } from '../registry/bounded-values.js';
@@ -69,6 +70,17 @@ function addSandboxes(registry: MetricsRegistry): void {
     name: 'kubelet_started_pods_errors_total',
     help: 'Tries to make a sandbox for a pod that failed.',
   });
+  const namespaced = registry.counter({
+    name: 'kubelet_started_user_namespaced_pods_total',
+    help: 'Tries to start a pod with hostUsers: false, failed ones included.',
+  });
+  const namespacedErrors = registry.counter({
+    name: 'kubelet_started_user_namespaced_pods_errors_total',
+    help: 'Tries to start a pod with hostUsers: false in which something failed.',
+  });
+  registry.listen(userNamespacedStart, ({ step }) =>
+    (step === 'begun' ? namespaced : namespacedErrors).inc(),
+  );
   const duration = registry.histogram(
     {
       name: 'kubelet_run_podsandbox_duration_seconds',
