@@ -9,7 +9,8 @@
 //
 // The packages come from three suites, through an apt configuration of our own that takes the mirror's address
 // from the machine's. containerd of every suite runs on Debian 12's glibc; runc, busybox and the plugins are
-// always Debian 12's, whose needs are the smallest.
+// always Debian 12's, whose needs are the smallest. A second runc, which maps the ids of mounts and so can give pods
+// users of their own, is unstable's, with the C library that it was built for.
 import { execFile } from 'node:child_process';
 import {
   access,
@@ -29,7 +30,7 @@ import { parseArgs, promisify } from 'node:util';
 const run = promisify(execFile);
 
 /** Raised whenever what lies in the folder changes, so that older folders are made anew. */
-const LAYOUT = 1;
+const LAYOUT = 2;
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
 const TOOLS_SUITE = 'bookworm';
 const TOOLS = ['runc', 'busybox-static', 'containernetworking-plugins'];
@@ -40,6 +41,10 @@ const RELEASES = {
   // Unstable moves on; when its containerd needs a newer glibc, testing's may still do.
   2.1: ['sid', 'testing'],
 };
+
+/** Where the second runc and its libraries come from; the tool that ties them together is Debian 12's. */
+const NEW_RUNC_SUITES = ['sid', 'testing'];
+const LIBRARIES = ['libc6', 'libseccomp2'];
 
 /** A failure that needs no stack: what is wrong, and what to do. */
 class InstallError extends Error {}
@@ -86,6 +91,7 @@ async function install(cache, force) {
     for (const [release, suites] of Object.entries(RELEASES)) {
       installed.releases[release] = await unpackContainerd(apt, release, suites, staging);
     }
+    installed.tools.newRunc = await unpackNewRunc(apt, staging, cache);
     await rm(path.join(staging, 'apt'), { recursive: true });
     await writeFile(path.join(staging, 'installed.json'), `${JSON.stringify(installed, null, 2)}\n`);
     await rm(cache, { recursive: true, force: true });
@@ -107,7 +113,12 @@ async function findInstalled(cache) {
     const installed = JSON.parse(await readFile(path.join(cache, 'installed.json'), 'utf8'));
     if (installed.layout !== LAYOUT) return undefined;
     if (Object.keys(RELEASES).some((release) => installed.releases[release] === undefined)) return undefined;
-    const needed = [`${installed.tools.runc}/runc`, installed.tools.busybox, `${installed.tools.cni}/bridge`];
+    const needed = [
+      `${installed.tools.runc}/runc`,
+      installed.tools.newRunc,
+      installed.tools.busybox,
+      `${installed.tools.cni}/bridge`,
+    ];
     for (const release of Object.values(installed.releases))
       needed.push(`${release.bin}/containerd`, `${release.bin}/ctr`);
     await Promise.all(needed.map((file) => access(path.join(cache, file), constants.X_OK)));
@@ -130,7 +141,7 @@ async function checkMachine() {
 
 /** An apt configuration of our own over all suites: no file of the machine's is written. */
 async function openSuites(folder) {
-  const suites = [...new Set([TOOLS_SUITE, ...Object.values(RELEASES).flat()])];
+  const suites = [...new Set([TOOLS_SUITE, ...Object.values(RELEASES).flat(), ...NEW_RUNC_SUITES])];
   const sourceList = path.join(folder, 'sources.list');
   for (const sub of ['lists/partial', 'cache/archives/partial', 'download'])
     await mkdir(path.join(folder, sub), { recursive: true });
@@ -201,6 +212,41 @@ async function unpack(apt, name, suite, into) {
   const { stdout } = await run('dpkg-deb', ['--field', file, 'Version']);
   await rm(file);
   return stdout.trim();
+}
+
+/**
+ * The newest runc, which finds its C library beside it and so runs on older systems, too. Answers with its path. It has
+ * to lie at `cache` before it runs, as the path of the loader in a program is absolute.
+ */
+async function unpackNewRunc(apt, staging, cache) {
+  const failures = [];
+  await unpack(apt, 'patchelf', TOOLS_SUITE, path.join(staging, 'patchelf'));
+  for (const suite of NEW_RUNC_SUITES) {
+    const folder = 'new-runc';
+    const at = path.join(staging, folder);
+    try {
+      for (const name of ['runc', ...LIBRARIES]) await unpack(apt, name, suite, at);
+      const libraries = path.dirname(await findFile(at, 'libc.so.6'));
+      const [loader] = (await readdir(libraries)).filter((name) => name.startsWith('ld-linux'));
+      const final = path.join(cache, path.relative(staging, libraries));
+      const runc = path.join(at, 'usr/sbin/runc');
+      const links = ['--set-interpreter', path.join(final, loader), '--set-rpath', final];
+      await run(path.join(staging, 'patchelf/usr/bin/patchelf'), [...links, runc]);
+      await rm(path.join(staging, 'patchelf'), { recursive: true });
+      return path.relative(staging, runc);
+    } catch (error) {
+      failures.push(`${suite}: ${lastLines(error)}`);
+      await rm(at, { recursive: true, force: true });
+    }
+  }
+  throw new InstallError(`no runc that maps the ids of mounts:\n${failures.join('\n')}`);
+}
+
+async function findFile(folder, name) {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const found = entries.find((entry) => entry.name === name && entry.isFile());
+  if (found === undefined) throw new Error(`there is no ${name} in ${folder}`);
+  return path.join(found.parentPath, name);
 }
 
 async function unpackContainerd(apt, release, suites, staging) {

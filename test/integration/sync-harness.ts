@@ -17,6 +17,7 @@ import { StatusManager } from '../../src/node/status/status-manager.js';
 import { PodPlanner } from '../../src/node/pods/sync/sync-pod-planner.js';
 import { PodStatusUpdater } from '../../src/node/pods/sync/sync-pod-status.js';
 import { SyncPod } from '../../src/node/pods/sync/sync-pod.js';
+import { type PodUsers } from '../../src/node/pods/sync/sync-pod-ports.js';
 import { someEnvironments } from '#support/fakes/some-environments.js';
 import { SystemClock } from '#base/time/clock.js';
 import { readOwnMounts } from '#base/proc/mountinfo.js';
@@ -43,6 +44,8 @@ export interface SyncHarnessOptions {
   readonly folder: string;
   readonly canMount: boolean;
   readonly cgroupParent?: string;
+  /** Users of pods that are not those of the node (default: there are none). */
+  readonly users?: PodUsers;
 }
 
 /** Everything that the syncs of pods need, real, on a runtime of the test's; without probes. */
@@ -55,7 +58,7 @@ export class SyncHarness implements AsyncDisposable {
   readonly folder: string;
   readonly #runtime: CriRuntime;
 
-  constructor({ client, folder, canMount, cgroupParent = '' }: SyncHarnessOptions) {
+  constructor({ client, folder, canMount, cgroupParent = '', users }: SyncHarnessOptions) {
     const clock = new SystemClock();
     const events = { record: (_pod: unknown, event: PodEvent) => void this.events.push(event) };
     this.folder = folder;
@@ -76,6 +79,7 @@ export class SyncHarness implements AsyncDisposable {
           hostPath: new HostPath({ looks: new BoundedLooks({ clock }) }),
         },
       }),
+      users,
       environments: someEnvironments(),
       probes: {
         addPod: () => undefined,

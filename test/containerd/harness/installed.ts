@@ -13,13 +13,15 @@ export interface Installed {
   /** The folder of containerd, its shim and ctr. */
   readonly binFolders: Readonly<Record<Release, string>>;
   readonly runcFolder: string;
+  /** A newer one, which maps the ids of mounts. */
+  readonly newRunc: string;
   readonly busybox: string;
   readonly cniFolder: string;
 }
 
 /** The file that the installer writes last. */
 export interface InstalledFile {
-  readonly tools: { readonly runc: string; readonly busybox: string; readonly cni: string };
+  readonly tools: Readonly<Record<'runc' | 'newRunc' | 'busybox' | 'cni', string>>;
   readonly releases: Readonly<Record<Release, { readonly version: string; readonly bin: string }>>;
 }
 
@@ -59,6 +61,7 @@ export async function readInstalled(folder: string = findInstaller().folder): Pr
       '2.1': at(releases['2.1'].bin),
     },
     runcFolder: at(tools.runc),
+    newRunc: at(tools.newRunc),
     busybox: at(tools.busybox),
     cniFolder: at(tools.cni),
   };
