@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir, mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,6 +8,8 @@ import { SecurityFacts } from '../../src/node/resources/facts/security-facts.js'
 import { readNodeIds } from '../../src/node/resources/users/node-ids.js';
 import { PodIdRanges } from '../../src/node/resources/users/pod-id-ranges.js';
 import { PodPaths } from '../../src/watch/observed/pod-paths.js';
+import { LocalApiClient } from '../integration/local-api-client.js';
+import { AgentNode } from '../integration/pod-stories/agent-node.js';
 import { podOf, shell, SyncHarness } from '../integration/sync-harness.js';
 import { startContainerd, type Containerd } from './harness/containerd.js';
 import { BUSYBOX_IMAGE } from './harness/image.js';
@@ -68,8 +70,8 @@ class UsersHarness implements AsyncDisposable {
     const file = this.sync.paths.containerLogFile(pod.metadata, container, restartCount);
     const log = await readFile(file, 'utf8');
     return log
-      .trimEnd()
       .split('\n')
+      .filter((line) => line !== '')
       .map((line) => line.split(' ').slice(3).join(' '));
   }
 
@@ -175,23 +177,61 @@ describe('pods with users of their own on containerd 2.1', () => {
   });
 
   it('see all of /proc where they ask for it, which others do not', async () => {
-    const see = 'head -c 1 /proc/timer_list | wc -c; touch /proc/sys/kernel/domainname && echo open';
-    const masks = async (name: string, spec: Readonly<Record<string, unknown>>): Promise<string[]> => {
-      const context = { securityContext: spec['securityContext'] };
-      const pod = podOf(name, {
-        ...{ hostUsers: false, restartPolicy: 'Never' },
-        containers: [busybox('app', `grep -c "/proc/" /proc/self/mounts; ${see}`, context)],
-      });
+    const countMasks = async (name: string, securityContext: object): Promise<number> => {
+      const script = 'grep -c " /proc/" /proc/self/mounts; exit 0';
+      const containers = [busybox('app', script, { securityContext })];
+      const pod = podOf(name, { hostUsers: false, restartPolicy: 'Never', containers });
       await lab.sync.syncUntil(pod, ({ isTerminal }) => isTerminal);
-      const lines = await lab.readLog(pod, 'app');
+      // The runtime writes it in its own time.
+      await expect.poll(() => lab.readLog(pod, 'app')).toHaveLength(1);
+      const [count] = await lab.readLog(pod, 'app');
       await lab.sync.end(pod, 1);
       await lab.sync.remove(pod);
-      return lines;
+      return Number(count);
     };
-    const [masked] = await masks('masked', {});
-    const [unmasked] = await masks('unmasked', { securityContext: { procMount: 'Unmasked' } });
-    expect(Number(masked)).toBeGreaterThan(5);
-    expect(Number(unmasked)).toBe(0);
+    expect(await countMasks('masked', {})).toBeGreaterThan(5);
+    expect(await countMasks('unmasked', { procMount: 'Unmasked' })).toBe(0);
+  });
+});
+
+describe('an agent on containerd 2.1', () => {
+  it('gives pods of manifests users of their own, counts them, and takes their ids back', async () => {
+    const { newRunc } = await readInstalled();
+    await using lab = await UsersHarness.start('2.1', newRunc);
+    const folder = path.join(lab.folder, 'whole');
+    const start = async (): Promise<AgentNode> =>
+      AgentNode.start({
+        ...{ folder, endpoint: lab.containerd.endpoint },
+        agent: { cgroupRoot: lab.containerd.names.cgroupParent, idsPerPod: 2 * UNIT, stopPods: true },
+      });
+    let node = await start();
+    try {
+      const manifest = path.join(node.manifestFolder, 'own.json');
+      const containers = [busybox('app', `cat /proc/self/uid_map; ${SLEEP}`)];
+      const spec = { hostUsers: false, terminationGracePeriodSeconds: 1, containers };
+      const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'own' }, spec };
+      await writeFile(manifest, JSON.stringify(pod));
+      await expect.poll(() => node.logOf('own', 'app')).toHaveLength(1);
+      const [map = ''] = await node.logOf('own', 'app');
+      const [, first, count] = map.trim().split(/\s+/).map(Number);
+      expect([first! % (2 * UNIT), count]).toEqual([0, 2 * UNIT]);
+
+      const pods = path.join(folder, 'node', 'pods');
+      const [uid = ''] = await readdir(pods);
+      const file = path.join(pods, uid, 'userns');
+      const range = { hostId: first, containerId: 0, length: count };
+      expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ uidMappings: [range] });
+      const metrics = await new LocalApiClient(node.agent.socket).ask('/metrics');
+      expect(metrics.text).toContain('\nkubelet_started_user_namespaced_pods_total 1\n');
+      expect(metrics.text).toContain('\nkubelet_started_user_namespaced_pods_errors_total 0\n');
+
+      await rm(manifest);
+      await expect.poll(() => readdir(pods)).toEqual([]);
+      await node.stop();
+      node = await start();
+    } finally {
+      await node.stop();
+    }
   });
 });
 
