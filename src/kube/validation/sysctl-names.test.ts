@@ -12,6 +12,16 @@ describe('a sysctl of a pod', () => {
     expect(findSysctlProblem(name, {}, allowed)).toBeUndefined();
   });
 
+  it('may be one of its users if it has its own, and if the node allows it', () => {
+    const allowed = ['user.max_*'];
+    const name = 'user.max_user_namespaces';
+    expect(findSysctlProblem(name, { hostUsers: false }, allowed)).toBeUndefined();
+    for (const pod of [{}, { hostUsers: true }]) {
+      expect(findSysctlProblem(name, pod, allowed)).toBe(`"${name}" not allowed with host user enabled`);
+    }
+    expect(findSysctlProblem(name, { hostUsers: false }, [])).toBe(`"${name}" not allowlisted`);
+  });
+
   it.each<[string, object, readonly string[], string]>([
     ['net.core.somaxconn', {}, [], '"net.core.somaxconn" not allowlisted'],
     ['net/core/somaxconn', {}, ['net.ipv4.*'], '"net.core.somaxconn" not allowlisted'],
@@ -39,9 +49,12 @@ describe('a sysctl of a pod', () => {
 });
 
 describe('a pattern of allowed sysctls', () => {
-  it.each(['net.core.*', 'net.*', 'kernel.sem', 'kernel.shm*', 'net/core/somaxconn'])('may be %s', (text) => {
-    expect(checkSysctlPattern(text)).toBeUndefined();
-  });
+  it.each(['net.core.*', 'net.*', 'user.*', 'kernel.sem', 'kernel.shm*', 'net/core/somaxconn'])(
+    'may be %s',
+    (text) => {
+      expect(checkSysctlPattern(text)).toBeUndefined();
+    },
+  );
 
   it.each(['*', 'kernel.*', 'vm.swappiness', 'net.*.x', '', 'Net.x'])('cannot be %j', (text) => {
     expect(checkSysctlPattern(text)).toBeTypeOf('string');

@@ -7,7 +7,7 @@
  */
 
 /** The namespace of a setting: each pod has its own, unless it shares the node's. */
-export type SysctlNamespace = 'ipc' | 'net';
+export type SysctlNamespace = 'ipc' | 'net' | 'user';
 
 /** Settings that cannot affect other pods. */
 const SAFE: Readonly<Record<string, SysctlNamespace>> = {
@@ -30,6 +30,7 @@ const PREFIXES: readonly (readonly [string, SysctlNamespace])[] = [
   ['kernel.msg', 'ipc'],
   ['fs.mqueue.', 'ipc'],
   ['net.', 'net'],
+  ['user.', 'user'],
 ];
 
 const SEGMENT = '[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?';
@@ -46,14 +47,21 @@ export function normalizeSysctl(name: string): string {
 /** Why a pod may not set it, in the kubelet's words; undefined if it may. */
 export function findSysctlProblem(
   name: string,
-  pod: { readonly hostNetwork?: boolean; readonly hostIPC?: boolean },
+  pod: { readonly hostNetwork?: boolean; readonly hostIPC?: boolean; readonly hostUsers?: boolean },
   allowedUnsafe: readonly string[],
 ): string | undefined {
   const sysctl = normalizeSysctl(name);
   const namespace = findAllowed(sysctl, allowedUnsafe);
   if (namespace === undefined) return `${JSON.stringify(sysctl)} not allowlisted`;
-  const isShared = namespace === 'net' ? pod.hostNetwork === true : pod.hostIPC === true;
-  return isShared ? `${JSON.stringify(sysctl)} not allowed with host ${namespace} enabled` : undefined;
+  const isShared = {
+    net: pod.hostNetwork === true,
+    ipc: pod.hostIPC === true,
+    // Pods have the users of the node by default.
+    user: pod.hostUsers !== false,
+  };
+  return isShared[namespace]
+    ? `${JSON.stringify(sysctl)} not allowed with host ${namespace} enabled`
+    : undefined;
 }
 
 /**
