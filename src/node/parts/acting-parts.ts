@@ -230,6 +230,10 @@ export async function buildActingParts(given: ActingPartsOptions) {
   const idRanges = await PodIdRanges.open({
     ...{ paths, logger, idsPerPod: options.idsPerPod },
     readNodeIds: async () => readNodeIds(options.idsPerPod),
+    findPresent: () =>
+      [...cache.uids()]
+        .flatMap((uid) => cache.getLastKnown(uid).sandboxes)
+        .flatMap(({ idRange }) => idRange ?? []),
   });
   const users: PodUsers = {
     findProblem: (handler) => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LogRecorder } from '#support/fakes/log-recorder.js';
+import { type IdRange } from '#watch';
 import { PodPaths } from '../../../watch/observed/pod-paths.js';
 import { type NodeIds } from './node-ids.js';
 import { PodIdRanges } from './pod-id-ranges.js';
@@ -26,9 +27,9 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const open = async (idsPerPod = UNIT): Promise<PodIdRanges> =>
+const open = async (idsPerPod = UNIT, present: readonly IdRange[] = []): Promise<PodIdRanges> =>
   PodIdRanges.open({
-    ...{ paths, logger, idsPerPod },
+    ...{ paths, logger, idsPerPod, findPresent: () => present },
     readNodeIds: () => Promise.resolve(ids),
     random: () => chosen.shift() ?? 0,
   });
@@ -74,6 +75,15 @@ describe('the ids of a pod', () => {
     await expect(ranges.take('u2')).rejects.toThrow(
       'create user namespace: could not find an empty slot to allocate a user namespace',
     );
+  });
+
+  it('are none with which a sandbox of another agent runs', async () => {
+    const present = [
+      { hostId: UNIT - 1, length: 2 },
+      { hostId: 2 * UNIT, length: UNIT },
+    ];
+    const ranges = await open(UNIT, present);
+    expect(await ranges.take('u1')).toEqual({ hostId: 3 * UNIT, length: UNIT });
   });
 
   it('are those with which its sandbox runs where the file is lost', async () => {

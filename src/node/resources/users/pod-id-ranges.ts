@@ -6,8 +6,9 @@
  * and belongs to the pod as long as that folder exists.
  *
  * The file has the name and the form of the kubelet's, so that either finds what the other has given away.
- * It assumes that nobody else writes below the folder of pods. Another agent on the machine does not know
- * these ranges: so the next one is chosen at random, as a kubelet does.
+ * It assumes that nobody else writes below the folder of pods. Another agent on the machine has ranges of its
+ * own: those with which a sandbox runs in the same runtime are passed over, and the next one is chosen at
+ * random, as a kubelet does.
  *
  * Source: https://kep.k8s.io/127
  *
@@ -32,6 +33,8 @@ export interface PodIdRangesOptions {
   readonly idsPerPod: number;
   /** The ids that may be given away; asked once, when the first pod needs a range. */
   readonly readNodeIds: () => Promise<NodeIds>;
+  /** The ranges with which sandboxes run in the runtime, those of other agents included (default: none). */
+  readonly findPresent?: () => Iterable<IdRange>;
   /** A random whole number below the given one (default: a secure one). */
   readonly random?: (below: number) => number;
   readonly logger?: Logger;
@@ -139,12 +142,14 @@ export class PodIdRanges {
   }
 
   #choose({ first, count }: NodeIds): IdRange {
-    const { idsPerPod: length, random = randomInt } = this.#options;
+    const { idsPerPod: length, random = randomInt, findPresent = () => [] } = this.#options;
+    const present = [...findPresent()];
     const places = Math.floor(count / length);
     const start = places === 0 ? 0 : random(places);
     for (let step = 0; step < places; step++) {
       const range = { hostId: first + ((start + step) % places) * length, length };
-      if (this.#findOwner(range) === undefined) return range;
+      const isFree = this.#findOwner(range) === undefined && !present.some((each) => overlaps(each, range));
+      if (isFree) return range;
     }
     throw new Error('could not find an empty slot to allocate a user namespace');
   }
@@ -157,10 +162,8 @@ export class PodIdRanges {
     this.#byUid.set(uid, range);
   }
 
-  #findOwner({ hostId, length }: IdRange): string | undefined {
-    for (const [uid, taken] of this.#byUid) {
-      if (hostId < taken.hostId + taken.length && taken.hostId < hostId + length) return uid;
-    }
+  #findOwner(range: IdRange): string | undefined {
+    for (const [uid, taken] of this.#byUid) if (overlaps(taken, range)) return uid;
     return undefined;
   }
 
@@ -168,6 +171,10 @@ export class PodIdRanges {
     await mkdir(this.#options.paths.podDir(uid), { recursive: true, mode: 0o750 });
     await fileOf(this.#options, uid).write(range);
   }
+}
+
+function overlaps(one: IdRange, other: IdRange): boolean {
+  return one.hostId < other.hostId + other.length && other.hostId < one.hostId + one.length;
 }
 
 function fileOf({ paths }: Pick<PodIdRangesOptions, 'paths'>, uid: string): RecordFile<IdRange> {
