@@ -129,6 +129,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'PersistentVolumeClaim.spec': 'How large the volume is to be, and who may mount it.',
   'ReplicaSet.spec': 'Which pods there are to be, and how many.',
   'ReplicationController.spec': 'Which pods there are to be, and how many.',
+  'SecurityContext.procMount':
+    'Whether parts of /proc are hidden and read-only; Unmasked only in a pod with hostUsers: false.',
   'Service.spec': 'Which pods it leads to, and at which ports.',
   'ServicePort.name': 'The name of the port, for a Service that has several.',
   'ServicePort.nodePort': 'The port of the machine that leads to it, of type NodePort.',
@@ -176,6 +178,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'Pod.spec': 'What runs: containers, their volumes, and how they share the machine.',
   'PodSpec.containers': 'What runs side by side in the pod, at least one.',
   'PodSpec.hostNetwork': 'Whether the pod has the network of the machine instead of its own.',
+  'PodSpec.hostUsers':
+    'Whether root and the other users of its containers are those of the machine; false needs a runtime with user namespaces, such as containerd 2.',
   'PodSpec.initContainers': 'What runs one after the other before the containers start.',
   'PodSpec.restartPolicy': 'When containers that end are started again.',
   'PodSpec.securityContext': 'The user, groups and rights of all containers.',
