@@ -1,7 +1,7 @@
 import { type HostFiles } from './host-files.js';
 import { type NamedProcess } from '../host/host-facts.js';
 import { findFrozenCgroup, findSwitches } from '../host/process-state.js';
-import { inBatches, parseProcess, type SeenProcess } from './process-table.js';
+import { parseProcess, readStateIn, type SeenProcess } from './process-table.js';
 
 /** A thread in uninterruptible sleep. */
 export interface BlockedThread extends NamedProcess {
@@ -48,8 +48,12 @@ export async function readBlocked(
       .filter((tid) => tid !== pid)
       .slice(0, MAX_THREADS - read);
     read += tids.length;
-    const threads = await inBatches(tids, async (tid) => readThread(files, { pid, command, tid }));
-    blocked.push(...threads.filter((thread) => thread !== undefined));
+    const lines = await files.findAllAtOnce(tids.map((tid) => `${folderOf({ pid, tid })}/stat`));
+    for (const [at, line] of lines.entries()) {
+      if (line === undefined || readStateIn(line).state !== 'D') continue;
+      const thread = await readThread(files, { pid, command, tid: tids[at]! });
+      if (thread !== undefined) blocked.push(thread);
+    }
   }
   return blocked;
 }

@@ -29,7 +29,7 @@ export async function listPids(files: HostFiles): Promise<number[]> {
 
 /** These processes, without those that have ended. */
 export async function readProcessesOf(files: HostFiles, pids: readonly number[]): Promise<SeenProcess[]> {
-  const lines = await inBatches(pids, async (pid) => files.find(`/proc/${pid}/stat`));
+  const lines = await files.findAllAtOnce(pids.map((pid) => `/proc/${pid}/stat`));
   return lines.flatMap((line) => (line === undefined ? [] : (parseProcess(line) ?? [])));
 }
 
@@ -43,6 +43,12 @@ export async function inBatches<Item, Result>(
     results.push(...(await Promise.all(items.slice(from, from + BATCH).map(async (item) => read(item)))));
   }
   return results;
+}
+
+/** The state in a line of /proc/PID/stat, and what stands before it: the pid and the name of the program. */
+export function readStateIn(line: string): { readonly state: string; readonly head: string } {
+  const end = line.lastIndexOf(')') + 1;
+  return { state: line.charAt(end + 1), head: line.slice(0, end) };
 }
 
 /** Reads a line of /proc/PID/stat; undefined when it is not whole. */

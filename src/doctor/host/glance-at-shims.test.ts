@@ -22,6 +22,11 @@ beforeEach(async () => {
     reads.push(path);
     return await find(path);
   };
+  const findAllAtOnce = files.findAllAtOnce.bind(files);
+  files.findAllAtOnce = async (paths) => {
+    reads.push(...paths);
+    return await findAllAtOnce(paths);
+  };
   glancer = new ShimGlancer();
   await mkdir(join(root, 'proc'));
   await writeFile(join(root, 'proc/uptime'), `${UPTIME_S}.00 1.00\n`);
@@ -105,4 +110,12 @@ it('other processes are read at two glances alone', async () => {
   for (let glance = 0; glance < 5; glance++) await glancer.glance(files);
   expect(reads.filter((path) => path.startsWith('/proc/400/'))).toHaveLength(2);
   expect(reads.filter((path) => path === '/proc/100/stat')).toHaveLength(5);
+});
+
+it('a process that has the pid of a shim that ended is looked at anew', async () => {
+  for (let glance = 0; glance < 2; glance++) await glancer.glance(files);
+  await write(100, 'nginx', { state: 'T' });
+  expect(await glancer.glance(files)).toEqual({ stopped: 0, stoppedDaemons: 0, longCalls: 0 });
+  await write(100, 'containerd', { state: 'T' });
+  expect(await glancer.glance(files)).toMatchObject({ stopped: 0, stoppedDaemons: 1 });
 });

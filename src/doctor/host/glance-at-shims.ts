@@ -1,5 +1,5 @@
 import { type HostFiles } from '../facts/host-files.js';
-import { listPids, readProcessesOf, type SeenProcess } from '../facts/process-table.js';
+import { listPids, readProcessesOf, readStateIn, type SeenProcess } from '../facts/process-table.js';
 import { parseOciCommand } from './oci-calls.js';
 import { isStopped } from '#base/proc/process-identity.js';
 import { ageOf, readUptimeMs } from './process-state.js';
@@ -18,44 +18,68 @@ const DAEMONS = /^(containerd|crio|cri-dockerd|dockerd|kubelet)$/;
 /** Containers start within a second or two; a node under load may need some more. */
 const LONG_MS = 10_000;
 
+/** What is known of a process that is read at each glance. */
+interface Known {
+  readonly kind: 'shim' | 'daemon';
+  /** Of its line in the table of processes; another process may have its pid later. */
+  readonly head: string;
+}
+
 /**
  * Sees from one glance to the next whether a shim or a daemon is stopped or a call of runc hangs.
  *
  * A process is read at two glances, as one that was just forked is not yet what it becomes. From then on only shims, daemons, and the
- * calls of runc that they wait for, are read again.
+ * calls of runc that they wait for, are read again; of a shim and a daemon just the state.
  */
 export class ShimGlancer {
-  /** By pid: what it is. */
-  readonly #seen = new Map<number, 'new' | 'shim' | 'daemon' | 'call' | 'other'>();
+  /** By pid. */
+  readonly #known = new Map<number, Known>();
+  /** By pid: what else it is. */
+  readonly #seen = new Map<number, 'new' | 'call' | 'other'>();
 
   /** Reads what is new, and what was of interest before. Rejects when there is no /proc. */
   async glance(files: HostFiles): Promise<ShimGlance> {
     const pids = await listPids(files);
     const there = new Set(pids);
-    for (const pid of this.#seen.keys()) if (!there.has(pid)) this.#seen.delete(pid);
-    const wanted = pids.filter((pid) => this.#seen.get(pid) !== 'other');
+    for (const kept of [this.#known, this.#seen])
+      for (const pid of kept.keys()) if (!there.has(pid)) kept.delete(pid);
+    const stopped = { shim: 0, daemon: 0 };
+    const lines = await files.findAllAtOnce([...this.#known.keys()].map((pid) => `/proc/${pid}/stat`));
+    for (const [at, [pid, { kind, head }]] of [...this.#known].entries()) {
+      const now = readStateIn(lines[at] ?? '');
+      if (now.head !== head) this.#known.delete(pid);
+      else if (isStopped(now)) stopped[kind]++;
+    }
+    const wanted = pids.filter((pid) => this.#seen.get(pid) !== 'other' && !this.#known.has(pid));
     const read = await readProcessesOf(files, wanted);
-    // The kernel keeps fifteen characters of a name.
-    const shims = read.filter(({ command }) => command.startsWith('containerd-shim'));
-    for (const { pid } of shims) this.#seen.set(pid, 'shim');
-    const daemons = read.filter(({ command }) => DAEMONS.test(command));
-    for (const { pid } of daemons) this.#seen.set(pid, 'daemon');
+    for (const process of read) {
+      const kind = kindOf(process);
+      if (kind === undefined) continue;
+      this.#known.set(process.pid, { kind, head: `${process.pid} (${process.command})` });
+      this.#seen.delete(process.pid);
+      if (isStopped(process)) stopped[kind]++;
+    }
     for (const process of read) await this.#settle(files, process);
     const uptimeMs = await readUptimeMs(files);
     const calls = read.filter(({ pid }) => this.#seen.get(pid) === 'call');
     return {
-      stopped: shims.filter(isStopped).length,
-      stoppedDaemons: daemons.filter(isStopped).length,
+      ...{ stopped: stopped.shim, stoppedDaemons: stopped.daemon },
       longCalls: calls.filter((call) => ageOf(call, uptimeMs) >= LONG_MS).length,
     };
   }
 
   async #settle(files: HostFiles, { pid, parent }: SeenProcess): Promise<void> {
     const kind = this.#seen.get(pid);
-    if (kind === 'shim' || kind === 'daemon' || kind === 'call') return;
+    if (this.#known.has(pid) || kind === 'call') return;
     const isCall =
-      this.#seen.get(parent) === 'shim' &&
+      this.#known.get(parent)?.kind === 'shim' &&
       parseOciCommand((await files.find(`/proc/${pid}/cmdline`)) ?? '') !== undefined;
     this.#seen.set(pid, isCall ? 'call' : kind === undefined ? 'new' : 'other');
   }
+}
+
+function kindOf({ command }: SeenProcess): Known['kind'] | undefined {
+  // The kernel keeps fifteen characters of a name.
+  if (command.startsWith('containerd-shim')) return 'shim';
+  return DAEMONS.test(command) ? 'daemon' : undefined;
 }

@@ -26,6 +26,11 @@ beforeEach(async () => {
     reads.push(path);
     return await find(path);
   };
+  const findAllAtOnce = files.findAllAtOnce.bind(files);
+  files.findAllAtOnce = async (paths) => {
+    reads.push(...paths);
+    return await findAllAtOnce(paths);
+  };
   await setUptime(0);
 });
 

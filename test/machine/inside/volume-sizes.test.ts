@@ -6,7 +6,8 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { openSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -42,12 +43,15 @@ const FILE_SYSTEMS = {
   'ext4 without quotas': 'mkfs.ext4 -q',
 } as const;
 
+/** Prints what a command of podloop prints, as soon as that is what is wanted; rejects when the agent has ended before. */
+type Waiting = (command: string, wanted: RegExp) => Promise<string>;
+
 /** An agent whose root folder is on a new file system; the first is mounted as people mount those with quotas. */
 async function startAgent(
   make: string,
   options: string,
   size: string,
-): Promise<{ readonly podloop: string }> {
+): Promise<{ readonly podloop: string; readonly until: Waiting }> {
   const folder = await mkdtemp(join(tmpdir(), 'podloop-volume-sizes-'));
   const [disk, mount, pods] = ['disk', 'mount', 'pods'].map((name) => join(folder, name)) as [
     string,
@@ -61,7 +65,8 @@ async function startAgent(
   const rootDir = join(mount, 'root');
   // Whatever runtime the machine has besides.
   const own = ['--root-dir', rootDir, '--runtime-endpoint', 'embedded'];
-  const agent = spawn('podloop', ['run', pods, ...own], { stdio: 'ignore' });
+  const log = openSync(join(folder, 'log'), 'a');
+  const agent = spawn('podloop', ['run', pods, ...own], { stdio: ['ignore', log, log] });
   const ended = once(agent, 'exit');
   onTestFinished(async () => {
     await shellOutput(`podloop down ${pods} ${own.join(' ')} --yes`);
@@ -70,15 +75,20 @@ async function startAgent(
     await shell(`umount ${mount}`);
     await rm(folder, { recursive: true });
   });
-  return { podloop: `PODLOOP_SOCKET=${rootDir}/podloop.sock podloop` };
+  const podloop = `PODLOOP_SOCKET=${rootDir}/podloop.sock podloop`;
+  const failed = ended.then(async ([code]): Promise<never> => {
+    throw new Error(`the agent ended with ${code}: ${await readFile(join(folder, 'log'), 'utf8')}`);
+  });
+  failed.catch(() => undefined);
+  return { podloop, until: async (command, wanted) => Promise.race([untilPrints(command, wanted), failed]) };
 }
 
 describe('the volume of a claim', () => {
   it.each(['ext4', 'xfs'] as const)(
     'on %s takes what was asked for, shows that inside, and no more',
     async (name) => {
-      const { podloop } = await startAgent(FILE_SYSTEMS[name], 'loop,prjquota', '16Mi');
-      const text = await untilPrints(`${podloop} logs writer-$(hostname) 2>&1`, /^done$/m);
+      const { podloop, until } = await startAgent(FILE_SYSTEMS[name], 'loop,prjquota', '16Mi');
+      const text = await until(`${podloop} logs writer-$(hostname) 2>&1`, /^done$/m);
       const rounds = [...text.matchAll(/^(?:No space|Disk quota).*\nwrote (\d+) of (\d+)$/gm)];
       expect(rounds, text).toHaveLength(2);
       for (const [, wrote, of] of rounds) {
@@ -91,8 +101,8 @@ describe('the volume of a claim', () => {
   );
 
   it('says where its size is not enforced', async () => {
-    const { podloop } = await startAgent(FILE_SYSTEMS['ext4 without quotas'], 'loop', '400Mi');
-    const words = await untilPrints(`${podloop} volumes 2>&1`, /^data +\S+ +400Mi +no /m);
+    const { podloop, until } = await startAgent(FILE_SYSTEMS['ext4 without quotas'], 'loop', '400Mi');
+    const words = await until(`${podloop} volumes 2>&1`, /^data +\S+ +400Mi +no /m);
     expect(words).toContain('not mounted with prjquota');
   });
 });
