@@ -12,7 +12,7 @@ import {
   type KubeObject,
   type NodeObject,
 } from '#kube/columns/kube-object.js';
-import { readSelection } from '../../shared/api/object-selection.js';
+import { readSelection, refuseSecrets } from '../../shared/api/object-selection.js';
 import { findResourceType, pathOf, type ResourceType } from '../../shared/api/resource-type.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure } from '../../command-failure.js';
@@ -70,6 +70,7 @@ async function describe(
 ): Promise<void> {
   const { allNamespaces, selector } = flags;
   const selection = readSelection(words, { hasSelector: selector !== undefined, allNamespaces }, 'describe');
+  refuseSecrets(selection);
   const namespace = allNamespaces ? undefined : session.namespace;
   const found: { type: ResourceType; object: KubeObject }[] = [];
   const failures: ApiError[] = [];

@@ -144,8 +144,13 @@ describe('podloop get', () => {
     expect(stderr).toContain(words);
   });
 
-  it.each([['secrets'], ['secret/key'], ['cm,secrets']])('shows no Secret: %s', async (what) => {
-    expect(await podloop('get', what)).toMatchObject({
+  it.each([
+    ['get', 'secrets'],
+    ['get', 'secret/key'],
+    ['get', 'cm,secrets'],
+    ['describe', 'secret/key'],
+  ])('shows no Secret: %s %s', async (command, what) => {
+    expect(await podloop(command, what)).toMatchObject({
       ...{ code: 1, stderr: expect.stringMatching(/^error: Secrets are never shown/) as string },
     });
     expect(agent.requests).toEqual([]);

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { addSessionFlags, stripEquals, withAgent } from '../../shared/agent-session.js';
-import { readSelection } from '../../shared/api/object-selection.js';
+import { readSelection, refuseSecrets } from '../../shared/api/object-selection.js';
 import { type CliHost } from '../../cli-host.js';
 import { failure } from '../../command-failure.js';
 import { type GetFlags } from '../../shared/api/get-flags.js';
@@ -96,8 +96,7 @@ async function get(words: readonly string[], flags: GetFlags, host: CliHost): Pr
   const hasSelector = flags.selector !== undefined || flags.fieldSelector !== undefined;
   const { allNamespaces } = flags;
   const selection = readSelection(words, { hasSelector, allNamespaces }, 'get');
-  const types = [...selection.types, ...selection.names.map(({ type }) => type)];
-  if (types.some(({ kind }) => kind === 'Secret')) throw failure(NO_SECRETS);
+  refuseSecrets(selection);
   const format = await readOutputFormat(flags.output);
   checkFlags(flags, format.kind === 'table');
   await withAgent(host, flags, async (session) => {
@@ -107,8 +106,6 @@ async function get(words: readonly string[], flags: GetFlags, host: CliHost): Pr
   });
 }
 
-const NO_SECRETS =
-  'Secrets are never shown, not even to whoever has written them; "podloop apply -f FILE" changes one';
 const MISSING_KIND =
   'You must specify the type of resource to get, as in "podloop get pods": pods, deployments, jobs, configmaps, events, nodes and others.';
 

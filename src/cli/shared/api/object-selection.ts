@@ -99,3 +99,11 @@ export function readPodName(word: string, complaint: string): string {
   if (type !== PODS) throw failure(complaint);
   return name;
 }
+
+/** Throws a CommandFailure when a selection has Secrets, which no agent shows. */
+export function refuseSecrets({ types, names }: ObjectSelection): void {
+  if ([...types, ...names.map(({ type }) => type)].some(({ kind }) => kind === 'Secret'))
+    throw failure(
+      'Secrets are never shown, not even to whoever has written them; "podloop apply -f FILE" changes one',
+    );
+}
