@@ -83,6 +83,7 @@ describe('podloop explain', () => {
 
   it.each([
     ['pod.spec.container', /^error: field "container" does not exist in pod\.spec: there are .*containers/],
+    ['pod.spec.container', /; did you mean containers\?$/],
     ['pod.spec.hostNetwork.a', /it has no fields/],
     ['nodes', /manifests have no Nodes/],
     ['pds', /doesn't have a resource type "pds"/],

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { type FieldFacts, type FieldTable, type FieldType, supported } from '#kube/fields/field-facts.js';
+import { findSimilarWord } from '#base/text/similar-word.js';
 import { POD_TABLES } from '#kube/pod/pod-fields.js';
 import { WORKLOAD_TABLES } from '#kube/workloads/workload-fields.js';
 import { type CliHost } from '../../cli-host.js';
@@ -234,7 +235,9 @@ export function explain(path: string, isRecursive: boolean): string[] {
     found = table?.[name];
     if (found === undefined) {
       const known = Object.keys(table ?? {});
-      const said = known.length === 0 ? 'it has no fields' : `there are ${known.join(', ')}`;
+      const meant = findSimilarWord(name, known);
+      const guess = meant === undefined ? '' : `; did you mean ${meant}?`;
+      const said = known.length === 0 ? 'it has no fields' : `there are ${known.join(', ')}${guess}`;
       throw failure(
         `field "${name}" does not exist in ${[word, ...fields.slice(0, index)].join('.')}: ${said}`,
       );
