@@ -72,11 +72,11 @@ export function explainMade(podCase: PodCase): Standing | undefined {
   if (first === undefined)
     return statuses.length === 0
       ? undefined
-      : {
+      : (explainLiveness(podCase, statuses) ?? {
           ...{ step: 'running', reason: 'Running', isWell: true, ...sinceOf(statuses) },
           message: `pod ${name} runs, and each of its containers is ready`,
           remedy: 'Nothing.',
-        };
+        });
   const { name: container = '', state, started } = first;
   if (state?.terminated !== undefined) {
     const sinceMs = timeOf(state.terminated.finishedAt);
@@ -109,6 +109,32 @@ export function explainMade(podCase: PodCase): Standing | undefined {
     remedy:
       hung?.remedy ??
       `See what the probe asks (kubectl get pod ${pod.name} -n ${pod.namespace} -o yaml) and whether the program answers it: kubectl logs -c ${container}. Until it succeeds no Service sends anything there.`,
+  };
+}
+
+/** How old the last failure of a liveness probe may be before it counts as over; probes ask every 10 seconds by default. */
+const RECENT_FAILURE_MS = 60_000;
+
+/** A container that runs and is ready, while its liveness probe fails: it is about to be restarted. */
+function explainLiveness(
+  { events, facts, pod }: PodCase,
+  statuses: readonly StatusObject[],
+): Standing | undefined {
+  const failed = events.find(
+    ({ reason, message = '' }) => reason === 'Unhealthy' && message.startsWith('Liveness probe failed'),
+  );
+  const atMs = timeOf(failed?.lastTimestamp);
+  if (failed === undefined || atMs === undefined || facts.atMs - atMs > RECENT_FAILURE_MS) return undefined;
+  const status = statuses.find(({ name }) => failed.involvedObject?.fieldPath?.includes(`{${name}}`));
+  const startedMs = timeOf(status?.state?.running?.startedAt);
+  // A failure of an earlier run is over.
+  if (status === undefined || startedMs === undefined || startedMs > atMs) return undefined;
+  const { name: container = '', restartCount = 0 } = status;
+  return {
+    ...{ step: 'probe', container, reason: 'LivenessFails', sinceMs: startedMs },
+    message: `container ${container} of pod ${formatPod(pod)} runs, and its liveness probe failed ${formatMs(Math.max(0, facts.atMs - atMs))} ago; it is restarted when that happens as often as failureThreshold says: ${failed.message}`,
+    evidence: restartCount === 0 ? [] : [`${restartCount} ${restartCount === 1 ? 'restart' : 'restarts'}`],
+    remedy: `See what the probe asks (kubectl get pod ${pod.name} -n ${pod.namespace} -o yaml), and what the program says: kubectl logs -c ${container}.`,
   };
 }
 

@@ -260,6 +260,34 @@ describe('a pod that does not run stands at', () => {
     expect(hung.remedy).toContain('kill -9 30');
   });
 
+  it('probe when the liveness probe of a ready container fails, until it was restarted', () => {
+    const status = (startedMs: number) => ({
+      phase: 'Running',
+      ...statusOf({ running: { startedAt: ago(startedMs) } }, { ready: true, restartCount: 2 }),
+    });
+    const events = (failedMs: number): EventObject[] => [
+      {
+        ...{ type: 'Warning', reason: 'Unhealthy', message: 'Liveness probe failed: 404', count: 3 },
+        ...{ lastTimestamp: ago(failedMs), involvedObject: { fieldPath: 'spec.containers{app}' } },
+      },
+    ];
+    const found = explain({
+      ...{ status: status(40_000), events: events(4_000), source: 'podloop’s agent' },
+    });
+    expect(found).toMatchObject({ step: 'probe', reason: 'LivenessFails', container: 'app', isWell: false });
+    expect(found.message).toMatch(/its liveness probe failed 4s ago; .*: Liveness probe failed: 404$/);
+    expect(found.evidence[0]).toBe('2 restarts');
+    expect(found.remedy).toContain('podloop logs -c app web -n default');
+    expect(explain({ status: status(2_000), events: events(4_000) })).toMatchObject({ isWell: true });
+    expect(explain({ status: status(200_000), events: events(70_000) })).toMatchObject({ isWell: true });
+  });
+
+  it('pull, in the words of whoever runs the pod', () => {
+    const { remedy } = explain({ status: waits('ErrImagePull'), source: 'podloop’s agent' });
+    expect(remedy).toContain('(podloop pull IMAGE)');
+    expect(explain({ status: waits('ErrImagePull') }).remedy).toContain('(crictl pull IMAGE)');
+  });
+
   it('deletion, with what holds it up', () => {
     const metadata = { deletionTimestamp: ago(40_000), deletionGracePeriodSeconds: 30 };
     const running = { phase: 'Running', ...statusOf({ running: {} }, { ready: true }) };

@@ -69,7 +69,7 @@ function toWordsOf({ pod: { name, namespace }, source }: PodCase, remedy: string
   return named
     .replaceAll(SHARED_WORDS, 'podloop ')
     .replaceAll(/journalctl -u kubelet(?: -g MountVolume)?/g, `podloop events --pod ${namespace}/${name}`)
-    .replaceAll('crictl pull IMAGE on this node', 'podloop pull IMAGE');
+    .replaceAll(/crictl pull IMAGE(?: on this node)?/g, 'podloop pull IMAGE');
 }
 
 function isAbout(finding: Finding, { pod }: PodCase): boolean {

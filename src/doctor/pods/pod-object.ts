@@ -72,6 +72,8 @@ export interface EventObject {
   readonly type?: string;
   readonly reason?: string;
   readonly message?: string;
+  /** `spec.containers{app}` where the event is about one container. */
+  readonly involvedObject?: { readonly fieldPath?: string };
   readonly count?: number;
   readonly firstTimestamp?: string | null;
   readonly lastTimestamp?: string | null;
