@@ -280,4 +280,15 @@ it('a path that is not there is missing, and nothing else is', async () => {
     /^\S*none does not exist: make that folder or file of Pod manifests first/,
   );
   expect(await Promise.all([find(folder), find('-'), find('')])).toEqual([undefined, undefined, undefined]);
+  expect(await find('busybox:1.37')).toMatch(/; an image is run by a manifest that names it$/);
+});
+
+it('a file of another program counts as missing, and a manifest does not', async () => {
+  const find = async (text: string): Promise<string | undefined> => {
+    await writeFile(at('file.yaml'), text);
+    return findMissingManifests({ podManifestPath: at('file.yaml'), manifestUrl: '' });
+  };
+  expect(await find('services: { web: { image: nginx } }')).toMatch(/file\.yaml: a Compose file is no/);
+  expect(await find('kind: Pod\nservices: {}')).toBeUndefined();
+  expect(await find('a: [')).toBeUndefined();
 });

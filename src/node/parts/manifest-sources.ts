@@ -10,9 +10,10 @@
  * @module
  */
 import { createHash } from 'node:crypto';
-import { realpath, stat } from 'node:fs/promises';
+import { readFile, realpath, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
+import { findForeignWords } from '../desired/manifests/list-objects.js';
 import { FILE_SOURCE } from '../desired/sources/file-source.js';
 import { HTTP_SOURCE } from '../desired/sources/http-source.js';
 import { LastGoodStore } from '../desired/sources/last-good-store.js';
@@ -21,6 +22,7 @@ import { cri, type CriClient, LABELS } from '#watch';
 import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
 import { messageOf, PodloopError } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
+import { parseYamlDocuments } from '#base/text/yaml/yaml-document.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { RecordFile } from '#base/fs/record-file.js';
 import { type AgentOptions } from '../options/agent-options.js';
@@ -113,18 +115,30 @@ export async function hasSameManifests(rootDir: string, options: SourceOptions):
   return recorded.every((each) => given.some((other) => isSame(each, other)));
 }
 
-/** Why no agent can start with a path of manifests; undefined when it exists, or no path is given. */
+/** Larger files are only read by the agent. */
+const MAX_FOREIGN_BYTES = 1 << 20;
+const IMAGE_WITH_TAG = /^[a-z0-9][\w./-]*:[\w.-]+$/;
+
+/**
+ * Why no agent can start with a path of manifests: it does not exist, or is a file of another program, such as a Compose
+ * file. Undefined when nothing speaks against it, or no path is given.
+ */
 export async function findMissingManifests({
   podManifestPath: path,
 }: SourceOptions): Promise<string | undefined> {
   if (path === '' || path === '-') return undefined;
-  return stat(path).then(
-    () => undefined,
-    (error: unknown) =>
-      systemCodeOf(error) === 'ENOENT'
-        ? `${path} does not exist: make that folder or file of Pod manifests first, or name another one`
-        : undefined,
-  );
+  try {
+    const facts = await stat(path);
+    if (!facts.isFile() || facts.size > MAX_FOREIGN_BYTES) return undefined;
+    const foreign = parseYamlDocuments(await readFile(path, 'utf8')).flatMap(
+      ({ value }) => findForeignWords(value) ?? [],
+    );
+    return foreign.length === 0 ? undefined : `${path}: ${foreign[0]}`;
+  } catch (error) {
+    if (systemCodeOf(error) !== 'ENOENT') return undefined;
+    const image = IMAGE_WITH_TAG.test(path) ? '; an image is run by a manifest that names it' : '';
+    return `${path} does not exist: make that folder or file of Pod manifests first, or name another one${image}`;
+  }
 }
 
 function recordIn(rootDir: string): RecordFile<readonly ManifestSource[]> {

@@ -234,6 +234,14 @@ describe('podloop up', () => {
 });
 
 describe('podloop up refuses', () => {
+  it('a Compose file, before it starts anything', async () => {
+    const file = join(pods, 'compose.yaml');
+    await writeFile(file, 'services: { web: { image: nginx } }\n');
+    const { code, stderr } = await lab.start(['up', file, '-d']).ended;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^error: \S*compose\.yaml: a Compose file is no manifest; /);
+  });
+
   it.each([
     [
       ['/nosuch'],

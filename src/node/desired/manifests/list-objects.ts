@@ -52,7 +52,7 @@ export function findObjects(
   const kind = value['kind'] ?? itemKind;
   const apiVersion = value['apiVersion'] ?? (itemKind === undefined ? undefined : versionOf(itemKind));
   const known = KINDS.find((each) => each === kind) ?? (isWorkloadKind(kind) ? kind : undefined);
-  const foreign = kind === undefined ? describeForeign(value) : undefined;
+  const foreign = kind === undefined ? findForeignWords(value) : undefined;
   if (foreign !== undefined)
     return [{ kind: 'other', path, problems: [{ kind: 'kind', path: [], message: foreign }] }];
   if (kind === undefined || known !== undefined || typeof kind !== 'string') {
@@ -70,7 +70,8 @@ const KUSTOMIZE_LISTS = [
 ];
 
 /** What to do with a file that other programs read and that says no kind; undefined if it is none that is known. */
-function describeForeign(value: Record<string, unknown>): string | undefined {
+export function findForeignWords(value: unknown): string | undefined {
+  if (!isRecord(value) || (value['kind'] ?? undefined) !== undefined) return undefined;
   if (value['metadata'] !== undefined || value['spec'] !== undefined) return undefined;
   if (isRecord(value['services']))
     return 'a Compose file is no manifest; write a Pod for its services, kompose convert helps with that';
