@@ -111,7 +111,17 @@ const FOREIGN_FLAGS: readonly (readonly [command: RegExp, flag: RegExp, instead:
     /^(?:-f|--filename)$/,
     'name the objects, as in podloop get deploy/web svc/web; podloop diff -f FILE compares them with a file',
   ],
+  [
+    /^down$/,
+    /^(?:-v|--volumes)$/,
+    'podloop volumes rm NAME, once no pod uses it and before the agent ends: the data of claims are only removed by name',
+  ],
   [/^patch$/, /^(?:-f|--filename)$/, 'podloop patch KIND/NAME --patch-file FILE'],
+  [
+    /./,
+    /^--root-dir$/,
+    '--socket FOLDER/podloop.sock, which is in the root folder of each agent; or export PODLOOP_SOCKET, and podloop ps lists the sockets',
+  ],
   [/^rollout$/, /^--to-revision$/, 'no versions are stored; put the earlier manifest back'],
 ];
 
