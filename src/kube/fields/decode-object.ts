@@ -27,6 +27,8 @@ const BARE = /^(?:true|false|[-+]?\d+)$/;
 const LARGEST_INT32 = 2 ** 31 - 1;
 /** Kubernetes accepts these in some fields and rejects them in others. */
 const ODD_AMOUNT = /^\s*(?:\+|-?0\d)/;
+/** A size as people write it elsewhere: Kubernetes has no B for bytes behind the unit, and `k` for a thousand. */
+const WITH_BYTES = /^ *(\d+(?:\.\d+)?) ?([kKMGT]?i?)[bB] *$/;
 /** What Kubernetes accepts around a quantity: neither line ends nor tabs. */
 const BLANKS_AROUND = /^ +| +$/g;
 /** The meaning of null as the value of a key in a map. */
@@ -223,7 +225,11 @@ class Decoder {
     const isAmount = typeof value === 'number' || (typeof value === 'string' && !ODD_AMOUNT.test(value));
     const quantity = isAmount ? findQuantity(String(value).replace(BLANKS_AROUND, '')) : undefined;
     if (quantity !== undefined) return formatQuantity(quantity);
-    this.#add('type', path, `must be a quantity such as 500m, 2 or 1.5Gi, not ${this.#show(value)}`);
+    const [, amount, unit] = typeof value === 'string' ? (WITH_BYTES.exec(value) ?? []) : [];
+    const meant =
+      amount === undefined ? undefined : findQuantity(`${amount}${unit === 'K' ? 'k' : (unit ?? '')}`);
+    const guess = meant === undefined ? '' : `; did you mean ${formatQuantity(meant)}?`;
+    this.#add('type', path, `must be a quantity such as 500m, 2 or 1.5Gi, not ${this.#show(value)}${guess}`);
     return undefined;
   }
 

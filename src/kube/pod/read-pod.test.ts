@@ -71,6 +71,14 @@ describe('a pod as written', () => {
       withContainer({ resources: { limits: { cpu: 'much' } } }),
       'spec.containers[0].resources.limits[cpu]: must be a quantity such as 500m, 2 or 1.5Gi, not "much"',
     ],
+    ...[
+      ['64MB', '64M'],
+      ['1.5 GiB', '1536Mi'],
+      ['512KB', '512k'],
+    ].map(([memory = '', meant = '']): [object, RegExp] => [
+      withContainer({ resources: { limits: { memory } } }),
+      new RegExp(`not "${memory}"; did you mean ${meant}\\?$`),
+    ]),
     ...['1\n', '\t1', '1\r\n', '1\u2028', '\ufeff1'].map((cpu): [object, RegExp] => [
       withContainer({ resources: { limits: { cpu } } }),
       /resources\.limits\[cpu\]: must be a quantity/,
