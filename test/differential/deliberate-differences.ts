@@ -168,7 +168,7 @@ export const YAML_DIFFERENCES: readonly YamlDifference[] = [
     name: 'grammar',
     reason: 'texts that break the grammar of YAML 1.2, which is narrower in rare places',
     isIt: (message) =>
-      /^(?:Unexpected |Nested mappings|Block collections|Implicit |Flow |Missing |Tabs |Plain value|All mapping|Map keys|Tags and anchors)/.test(
+      /^(?:Unexpected |a value is on this line already|Block collections|Implicit |Flow |Missing |Tabs |Plain value|All mapping|Map keys|Tags and anchors)/.test(
         message,
       ),
   },

@@ -45,6 +45,16 @@ describe('a scalar', () => {
 });
 
 describe('a document', () => {
+  it('with a line indented below a value says how lines are indented', () => {
+    const [document] = parseYamlDocuments('kind: Pod\n  metadata: x\n');
+    expect(document!.problems).toMatchObject([
+      {
+        place: { line: 1, column: 7 },
+        message: expect.stringContaining('give both the same indentation') as string,
+      },
+    ]);
+  });
+
   it('knows the positions of its values and keys', () => {
     const [document] = parseYamlDocuments('a:\n  - b: 1\n    c: two\n');
     expect(document!.placeOf(['a', 0, 'c'])).toEqual({ line: 3, column: 8 });

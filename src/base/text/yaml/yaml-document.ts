@@ -119,7 +119,8 @@ function parseText(written: string): YamlDocument[] {
   for (const document of parsed.documents) {
     const [fault] = document.errors;
     if (fault !== undefined) {
-      const [message = ''] = fault.message.split('\n');
+      const [first = ''] = fault.message.split('\n');
+      const message = REWORDED[first] ?? first;
       // The composer recurses once per level, too, and passes on the error.
       const isTooDeep = message.startsWith('Maximum call stack');
       const at = placeAt(fault.pos[0]);
@@ -152,6 +153,12 @@ interface ParsedText {
   /** Converts an offset in the documents to one in the original text. */
   placeOf(offset: number): number;
 }
+
+/** Messages of the parser that do not name the mistake that people make. */
+const REWORDED: Readonly<Record<string, string>> = {
+  'Nested mappings are not allowed in compact mappings':
+    'a value is on this line already, and the next line is indented below it: give both the same indentation, or end this line with the colon',
+};
 
 /** Each repair parses the whole text again; a text that needs more is broken in many places, or malicious. */
 const MAX_REPAIRS = 16;
