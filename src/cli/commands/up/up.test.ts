@@ -34,10 +34,11 @@ writeFileSync(home + '/pid', String(process.pid));
 const socket = rootDir + '/podloop.sock';
 const agent = { kind: 'Agent', pid: process.pid, rootDir, socket, manifests: [folder], hasReadManifests: true,
   problems: [], startedAt: '', runtime: {}, ...JSON.parse(facts) };
-const { jobs = [], sets = [[]], answers = Infinity } = agent;
+const { jobs = [], sets = [[]], stopped = [], answers = Infinity } = agent;
 let asked = 0;
 const step = () => existsSync(home + '/step') ? Number(readFileSync(home + '/step')) : 0;
 createServer((request, answer) => {
+  if (request.url === '/stopped') return answer.end(JSON.stringify({ items: stopped }));
   if (++asked > answers) { writeFileSync(home + '/silent', ''); return request.socket.destroy(); }
   const items = JSON.parse(pods)[step()];
   const ofSets = { kind: 'StatefulSetList', items: sets[Math.min(step(), sets.length - 1)] };
@@ -221,6 +222,22 @@ describe('podloop up', () => {
     const { code, stderr } = await up(['--wait'], { facts: { problems: ['a.yaml:1:1: no'] } });
     expect(code).toBe(1);
     expect(stderr).toContain('Warning: a.yaml:1:1: no\n');
+  });
+
+  it('names pods that were stopped before and stay so', async () => {
+    const stopped = [
+      { metadata: { name: 'web', namespace: 'default' } },
+      { metadata: { name: 'db', namespace: 'shop' } },
+    ];
+    const { code, stderr } = await up([], { facts: { stopped } });
+    expect([code, stderr.split('\n')]).toEqual([
+      0,
+      [
+        'default/web was stopped or deleted; to run it again: podloop start web',
+        'shop/db was stopped or deleted; to run it again: podloop start db -n shop',
+        '',
+      ],
+    ]);
   });
 
   it('starts no second agent of a folder', async () => {

@@ -25,6 +25,7 @@ import {
 import { AgentClient } from '../../shared/api/agent-client.js';
 import { resolveAgentSocket } from '../../shared/api/agent-socket.js';
 import { pathOf, PODS } from '../../shared/api/resource-type.js';
+import { readStoppedPods } from '../../shared/pods/read-stopped-pods.js';
 import { parseDurationFlag, parsePathFlag } from '../../shared/flag-values.js';
 import { claimSharedFolder, SHARED_ROOT_DIR } from '../../shared/own-root-dir.js';
 import { escapeTerminal } from '../../shared/print/terminal-text.js';
@@ -100,6 +101,7 @@ async function up(folder: string, more: readonly string[], flags: UpFlags, host:
   try {
     const facts = await findOrStart(resolve(folder), more, flags, host, signal);
     for (const problem of facts.problems) await host.stderr.writeLine(`Warning: ${escapeTerminal(problem)}`);
+    await nameStopped(facts, host, signal);
     if (flags.wait) await waitForPods(facts, flags.timeout, host, signal);
   } catch (error) {
     if (!interrupted.aborted) throw error;
@@ -152,6 +154,18 @@ async function findOrStart(
   ])
     await host.stdout.writeLine(line);
   return facts;
+}
+
+/** Pods of these manifests that somebody has stopped or deleted stay so over restarts of the agent. */
+async function nameStopped({ socket }: AgentFacts, host: CliHost, signal: AbortSignal): Promise<void> {
+  const stopped = await readStoppedPods(new AgentClient({ socketPath: socket, clock: host.clock, signal }));
+  for (const pod of stopped) {
+    const { name = '', namespace = '' } = pod.metadata ?? {};
+    const place = namespace === DEFAULT_NAMESPACE ? '' : ` -n ${namespace}`;
+    await host.stderr.writeLine(
+      escapeTerminal(`${nameOf(pod)} was stopped or deleted; to run it again: podloop start ${name}${place}`),
+    );
+  }
 }
 
 /**
