@@ -106,7 +106,8 @@ describe('podloop down', () => {
         `The agent of /srv/my (pid ${NO_PID}) will end.`,
         ...['These pods will end (3):', '  default/db-1', '  default/db-0', '  default/backup'],
         '2 pods have finished already.',
-        'The data of claims stay on this node, for the next "podloop up": default/data-db-0, default/data-db-1\n',
+        'The data of claims stay on this node, for the next "podloop up": default/data-db-0, default/data-db-1',
+        'To remove such data: delete the pods that use it, then "podloop volumes rm NAME", before the agent ends\n',
       ].join('\n'),
     );
     lab.agent.on('GET /api/v1/pods', () => aKubeList(phase('sum-n1', 'Succeeded')));

@@ -234,6 +234,10 @@ function isAlive(pid: number): boolean {
   }
 }
 
+/** Nothing removes them once the agent has ended. */
+const REMOVE_CLAIMS =
+  'To remove such data: delete the pods that use it, then "podloop volumes rm NAME", before the agent ends';
+
 /** Shows what will end, and asks. Rejects with a CommandFailure when the answer is no, or nobody can be asked. */
 async function confirm(
   { what, pid, names, finished = 0, claims = [] }: Ending,
@@ -250,7 +254,10 @@ async function confirm(
       : [`${finished === 1 ? '1 pod has' : `${finished} pods have`} finished already.`]),
     ...(claims.length === 0
       ? []
-      : [`The data of claims stay on this node, for the next "podloop up": ${claims.join(', ')}`]),
+      : [
+          `The data of claims stay on this node, for the next "podloop up": ${claims.join(', ')}`,
+          ...(pid === undefined ? [] : [REMOVE_CLAIMS]),
+        ]),
   ];
   for (const line of [agent, pods, ...names.map((name) => `  ${name}`), ...more])
     await stderr.writeLine(escapeTerminal(line));

@@ -103,7 +103,7 @@ async function remove(names: readonly string[], session: AgentSession, host: Cli
       await host.stdout.writeLine(`volume "${name}" removed`);
       for (const warning of warnings)
         await host.stderr.writeLine(
-          `Warning: ${escapeTerminal(warning)}; to remove the claim, too: podloop delete pvc ${name}`,
+          `Warning: ${escapeTerminal(warning)}; to be rid of the claim, too, take it out of there`,
         );
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;

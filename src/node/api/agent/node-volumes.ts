@@ -50,7 +50,7 @@ export function nodeVolumes({ claims, workloads, pods, stopped }: NodeVolumesOpt
       if (declared === undefined) return undefined;
       const { owner, source } = declared;
       const where = source === FILE_SOURCE ? 'a manifest of the folder' : `a manifest from ${source}`;
-      return `an empty volume is made again, as ${owner === undefined ? where : `the ${owner}`} has this claim`;
+      return `an empty volume is made for the next pod that uses it, as ${owner === undefined ? where : `the ${owner}`} has this claim`;
     },
   };
 }

@@ -41,7 +41,13 @@ describe('a claim that is removed', () => {
     const { removed, volumes } = setUp({ volume: aVolume('db-0', 'web') });
     const remove = removeWithVolume(async () => Promise.reject(new Error('not this')), volumes);
     expect(await remove(object, signal)).toEqual({
-      ...{ kind: 'refused', reason: 'Conflict', message: 'it is in use by db-0, web: end it first' },
+      ...{
+        kind: 'refused',
+        reason: 'Conflict',
+        message: expect.stringMatching(
+          /^it is in use by db-0, web: end it first, by "podloop delete/,
+        ) as string,
+      },
     });
     expect(removed).toEqual([]);
   });

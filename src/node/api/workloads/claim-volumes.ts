@@ -101,7 +101,9 @@ export function removeWithVolume(remove: RemoveObject, volumes: NodeVolumes): Re
 function inUse(volumes: NodeVolumes, claim: VolumeName): string {
   const { usedBy = [] } = findVolume(volumes, claim) ?? {};
   const isStopped = usedBy.length > 0 && usedBy.every((name) => name.endsWith(STOPPED));
-  const remedy = isStopped ? 'start it and delete it first, or remove its manifest' : 'end it first';
+  const remedy = isStopped
+    ? 'start it and delete it first, or remove its manifest'
+    : 'end it first, by "podloop delete pod NAME", or by deleting the workload that makes it';
   return `in use by ${usedBy.length === 0 ? 'a pod' : usedBy.join(', ')}: ${remedy}`;
 }
 
