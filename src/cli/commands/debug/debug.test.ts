@@ -36,7 +36,7 @@ const withState = (state: object): object => {
 describe('podloop debug', () => {
   it('adds a container that may trace processes, as kubectl does', async () => {
     expect(await podloop('web', '--image=tools:1', '-c', 'look', '--', 'netstat', '-t')).toEqual({
-      ...{ code: 0, stdout: '', stderr: '' },
+      ...{ code: 0, stdout: '', stderr: 'What it prints: podloop logs web -c look\n' },
     });
     const securityContext = { capabilities: { add: ['SYS_PTRACE'] } };
     expect(sent()).toEqual([{ name: 'look', image: 'tools:1', command: ['netstat', '-t'], securityContext }]);
@@ -45,7 +45,7 @@ describe('podloop debug', () => {
   it('says which name it has chosen, and whose processes it is to see', async () => {
     const { stderr } = await podloop('web', '--image=tools:1', '--target=main', '--profile=baseline');
     expect(stderr).toMatch(
-      /^Targeting container "main"\. If you don't see .*\nDefaulting debug container name to debugger-[a-z0-9]{5}\.\n$/,
+      /^Targeting container "main"\. If you don't see .*\nDefaulting debug container name to debugger-[a-z0-9]{5}\.\nWhat it prints: podloop logs web -c debugger-[a-z0-9]{5}\n$/,
     );
     const name: unknown = expect.stringMatching(/^debugger-.{5}$/);
     expect(sent()).toEqual([{ name, image: 'tools:1', targetContainerName: 'main' }]);

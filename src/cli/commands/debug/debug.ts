@@ -200,7 +200,10 @@ async function debug(word: string, command: readonly string[], request: DebugReq
   const path = `${pathOf(PODS, namespace, podName)}/ephemeralcontainers`;
   const headers = { 'content-type': 'application/strategic-merge-patch+json' };
   await client.send('PATCH', path, { headers, body: { spec: { ephemeralContainers: [container] } } });
-  if (isAttached(flags)) await attachOnceRunning({ podName, name, tty: flags.tty, isNewPod: false }, request);
+  if (isAttached(flags))
+    return attachOnceRunning({ podName, name, tty: flags.tty, isNewPod: false }, request);
+  const place = namespace === DEFAULT_NAMESPACE ? '' : ` -n ${namespace}`;
+  await say(`What it prints: podloop logs ${podName} -c ${name}${place}`);
 }
 
 const newName = (): string => `debugger-${randomSuffix(Math.random)}`;
