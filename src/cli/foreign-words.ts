@@ -15,7 +15,8 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   certificate: 'a cluster signs certificates: "kubectl certificate"',
   'cluster-info': 'podloop ps, or podloop version',
   commit: 'another tool builds images; "podloop load" takes the archive that it writes',
-  compose: 'podloop up FOLDER, with manifests in place of the compose file',
+  compose:
+    'podloop up FOLDER, with manifests in place of the Compose file; podloop down FOLDER, podloop logs -f deploy/NAME',
   config: 'podloop get pods --socket PATH, as no kubeconfig is needed for the agent of this machine',
   container: 'podloop get pods, podloop exec, podloop logs',
   context: 'podloop get pods --socket PATH, or export PODLOOP_SOCKET=PATH; podloop ps lists the agents',
