@@ -112,23 +112,28 @@ export function explainMade(podCase: PodCase): Standing | undefined {
   };
 }
 
-/** How old the last failure of a liveness probe may be before it counts as over; probes ask every 10 seconds by default. */
-const RECENT_FAILURE_MS = 60_000;
+/** How long a container that is to be restarted is given to end. */
+const RESTART_MS = 60_000;
 
 /** A container that runs and is ready, while its liveness probe fails: it is about to be restarted. */
 function explainLiveness(
-  { events, facts, pod }: PodCase,
+  { events, facts, object, pod }: PodCase,
   statuses: readonly StatusObject[],
 ): Standing | undefined {
   const failed = events.find(
     ({ reason, message = '' }) => reason === 'Unhealthy' && message.startsWith('Liveness probe failed'),
   );
   const atMs = timeOf(failed?.lastTimestamp);
-  if (failed === undefined || atMs === undefined || facts.atMs - atMs > RECENT_FAILURE_MS) return undefined;
+  if (failed === undefined || atMs === undefined) return undefined;
   const status = statuses.find(({ name }) => failed.involvedObject?.fieldPath?.includes(`{${name}}`));
   const startedMs = timeOf(status?.state?.running?.startedAt);
   // A failure of an earlier run is over.
   if (status === undefined || startedMs === undefined || startedMs > atMs) return undefined;
+  const { periodSeconds = 10, failureThreshold = 3 } =
+    object?.spec?.containers?.find(({ name }) => name === status.name)?.livenessProbe ?? {};
+  // Afterwards the probe has succeeded: a failure is an event each time.
+  const lastsMs = (failed.count ?? 1) >= failureThreshold ? RESTART_MS : 2_000 * periodSeconds;
+  if (facts.atMs - atMs > lastsMs) return undefined;
   const { name: container = '', restartCount = 0 } = status;
   return {
     ...{ step: 'probe', container, reason: 'LivenessFails', sinceMs: startedMs },
@@ -227,6 +232,8 @@ export function adviseRestart(container: string, end: EndObject | undefined): st
   const logs = `See its last words: kubectl logs --previous -c ${container}.`;
   if (end?.reason === 'OOMKilled')
     return `It had more memory than its limit: raise resources.limits.memory, or see what it holds. ${logs}`;
+  if (end?.reason === 'StartError')
+    return 'It has not started, so it has no log: mend what the message names, such as a command that is not in the image, or a mount.';
   switch (end?.exitCode) {
     case 0:
       return `Its program ends by itself and with success: a pod whose restartPolicy is Always needs one that stays. ${logs}`;

@@ -279,7 +279,17 @@ describe('a pod that does not run stands at', () => {
     expect(found.evidence[0]).toBe('2 restarts');
     expect(found.remedy).toContain('podloop logs -c app web -n default');
     expect(explain({ status: status(2_000), events: events(4_000) })).toMatchObject({ isWell: true });
+    expect(explain({ status: status(200_000), events: events(50_000) })).toMatchObject({ isWell: false });
     expect(explain({ status: status(200_000), events: events(70_000) })).toMatchObject({ isWell: true });
+    const once = events(25_000).map((event) => ({ ...event, count: 1 }));
+    expect(explain({ status: status(200_000), events: once })).toMatchObject({ isWell: true });
+  });
+
+  it('back-off of a container that has never started, which has no log to be read', () => {
+    const terminated = { exitCode: 128, reason: 'StartError', message: 'exec: "/x": no such file' };
+    const status = statusOf({ waiting: { reason: 'CrashLoopBackOff' } }, { lastState: { terminated } });
+    const { remedy } = explain({ status, source: 'podloop’s agent' });
+    expect(remedy).toMatch(/^It has not started, so it has no log/);
   });
 
   it('pull, in the words of whoever runs the pod', () => {

@@ -40,6 +40,7 @@ export interface ContainerObject {
   readonly image?: string;
   /** `Always` of an init container that goes on running. */
   readonly restartPolicy?: string;
+  readonly livenessProbe?: { readonly periodSeconds?: number; readonly failureThreshold?: number };
 }
 
 /** The status of a container. */
