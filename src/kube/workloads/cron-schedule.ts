@@ -37,10 +37,33 @@ export function parseCronSchedule(text: string, timeZone?: string): CronSchedule
   let cron: Cron;
   try {
     cron = new Cron(fields.join(' '), { ...(timeZone === undefined ? {} : { timezone: timeZone }) });
-  } catch {
-    throw new Error(RULE);
+  } catch (error) {
+    throw new Error(findOutOfRange(fields) ?? RULE, { cause: error });
   }
   return { nextAfter: (timeMs) => cron.nextRun(new Date(timeMs))?.getTime() };
+}
+
+/** What the five fields count, with the smallest and the largest number. */
+const RANGES: readonly (readonly [what: string, from: number, to: number])[] = [
+  ['the minute', 0, 59],
+  ['the hour', 0, 23],
+  ['the day of the month', 1, 31],
+  ['the month', 1, 12],
+  ['the day of the week', 0, 6],
+];
+
+/** Which field has a number that it cannot have; undefined when none has. */
+function findOutOfRange(fields: readonly string[]): string | undefined {
+  const wrong = RANGES.find(([, from, to], at) =>
+    fields[at]!.split(',').some((part) =>
+      part
+        .split('/')[0]!
+        .split('-')
+        .map(Number)
+        .some((value) => value < from || value > to),
+    ),
+  );
+  return wrong && `${wrong[0]} is a number from ${wrong[1]} to ${wrong[2]}`;
 }
 
 function everyInterval([hours, minutes, seconds]: readonly number[]): CronSchedule {

@@ -223,6 +223,11 @@ describe('an object that stands for pods, or for what they use', () => {
     ],
     [
       'CronJob',
+      { schedule: '0 22-25 * * mon' },
+      'spec.schedule: Invalid value: "0 22-25 * * mon": the hour is a number from 0 to 23',
+    ],
+    [
+      'CronJob',
       { timeZone: 'Mars/Base' },
       'spec.timeZone: Invalid value: "Mars/Base": unknown time zone Mars/Base',
     ],
