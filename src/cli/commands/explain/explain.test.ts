@@ -82,8 +82,11 @@ describe('podloop explain', () => {
   });
 
   it.each([
-    ['pod.spec.container', /^error: field "container" does not exist in pod\.spec: there are .*containers/],
-    ['pod.spec.container', /; did you mean containers\?$/],
+    [
+      'pod.spec.container',
+      /^error: field "container" does not exist in pod\.spec: did you mean containers\? There are .*containers/,
+    ],
+    ['pod.spec.image', /^error: field "image" does not exist in pod\.spec: there are .*containers/],
     ['pod.spec.hostNetwork.a', /it has no fields/],
     ['nodes', /manifests have no Nodes/],
     ['pds', /doesn't have a resource type "pds"/],

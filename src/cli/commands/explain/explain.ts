@@ -236,8 +236,8 @@ export function explain(path: string, isRecursive: boolean): string[] {
     if (found === undefined) {
       const known = Object.keys(table ?? {});
       const meant = findSimilarWord(name, known);
-      const guess = meant === undefined ? '' : `; did you mean ${meant}?`;
-      const said = known.length === 0 ? 'it has no fields' : `there are ${known.join(', ')}${guess}`;
+      const guess = meant === undefined ? 'there are' : `did you mean ${meant}? There are`;
+      const said = known.length === 0 ? 'it has no fields' : `${guess} ${known.join(', ')}`;
       throw failure(
         `field "${name}" does not exist in ${[word, ...fields.slice(0, index)].join('.')}: ${said}`,
       );
