@@ -21,6 +21,7 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   container: 'podloop get pods, podloop exec, podloop logs',
   context: 'podloop get pods --socket PATH, or export PODLOOP_SOCKET=PATH; podloop ps lists the agents',
   cordon: 'a cluster schedules pods: "kubectl cordon"; without one, move manifests out of the folder',
+  dashboard: 'podloop web',
   'daemon-reload': 'nothing: the agent reads changed manifests by itself',
   disable: 'podloop stop NAME: it stays stopped over restarts of the agent',
   docker: 'leave the word out, as in "podloop ps"',
@@ -28,7 +29,8 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   enable:
     'podloop start NAME: a pod runs again after each restart of the agent as long as its manifest is there',
   export: 'podloop cp POD:/ FOLDER',
-  expose: 'hostPort in the manifest, or podloop port-forward POD PORT',
+  expose:
+    'a Service in a manifest, with type: NodePort for clients outside; podloop explain service.spec; or podloop port-forward deploy/NAME PORT',
   generate: 'podloop get pod NAME -o yaml',
   healthcheck: 'podloop describe pod NAME shows what probes say',
   history: 'podloop events',
@@ -38,6 +40,7 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   inspecti: 'podloop image inspect IMAGE',
   inspectp: 'podloop get pod NAME -o yaml',
   journalctl: 'podloop logs NAME, or podloop events',
+  join: 'podloop run --kubeconfig FILE makes this machine a node of a cluster',
   kill: 'podloop stop NAME -t 1, or podloop delete pod NAME --force',
   kube: 'podloop run FOLDER, or podloop apply -f FILE',
   kubectl: 'leave the word out, as in "podloop get pods"',
@@ -49,6 +52,7 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   logout:
     'remove the registry from the config.json that "docker login" has written, which is read at each pull',
   ls: 'podloop get pods',
+  metrics: 'podloop top pods, podloop stats; for Prometheus: curl 127.0.0.1:10255/metrics',
   mount: 'podloop cp POD:/ FOLDER',
   network: 'podloop get pods -o wide shows addresses, podloop get services those of Services',
   node: 'podloop get nodes, or podloop describe node NAME',
@@ -100,7 +104,7 @@ const FOREIGN_FLAGS: readonly (readonly [command: RegExp, flag: RegExp, instead:
   [
     /^create$/,
     /^--(?:image|from-(?:literal|file|env-file)|port|replicas|schedule|tcp|clusterip)$/,
-    'podloop create -f FILE, with a manifest; podloop explain KIND shows what stands in one',
+    'podloop create -f FILE, with a manifest; podloop explain KIND shows what stands in one; kubectl create … --dry-run=client -o yaml writes one without a cluster',
   ],
   [
     /^(?:apply|create|delete|diff|get)$/,
@@ -122,6 +126,12 @@ const FOREIGN_FLAGS: readonly (readonly [command: RegExp, flag: RegExp, instead:
     /./,
     /^--root-dir$/,
     '--socket FOLDER/podloop.sock, which is in the root folder of each agent; or export PODLOOP_SOCKET, and podloop ps lists the sockets',
+  ],
+  [/^validate$/, /^(?:-f|--filename|-R|--recursive)$/, 'podloop validate FILE'],
+  [
+    /^(?:apply|create)$/,
+    /^--validate$/,
+    'nothing: what is wrong is refused; podloop validate FILE says so without an agent',
   ],
   [/^rollout$/, /^--to-revision$/, 'no versions are stored; put the earlier manifest back'],
 ];

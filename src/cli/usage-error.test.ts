@@ -49,6 +49,8 @@ describe('complaints about the command line', () => {
     ['create', '--from-literal=a=b', 'podloop create -f FILE'],
     ['apply', '-k', 'kubectl kustomize DIR | podloop apply -f -'],
     ['get', '-f', 'podloop diff -f FILE'],
+    ['validate', '-f', 'podloop validate FILE'],
+    ['apply', '--validate=true', 'podloop validate FILE'],
     ['down', '--volumes', 'podloop volumes rm NAME'],
     ['volumes rm', '--root-dir', '--socket FOLDER/podloop.sock'],
   ])('say what to type, for %s %s', (name, flag, words) => {
