@@ -180,6 +180,11 @@ describe('podloop doctor', () => {
       agent.on('GET /api/v1/namespaces/default/pods/gone', (_, answer) =>
         sendStatus(answer, 404, 'NotFound', 'pod "gone" is stopped; to run it again: podloop start gone'),
       );
+      const workload =
+        'there is a Deployment of that name: write deployment/shop for one of its pods, or a pod';
+      agent.on('GET /api/v1/namespaces/default/pods/shop', (_, answer) =>
+        sendStatus(answer, 404, 'NotFound', `pods "shop" not found; ${workload} such as shop-1`),
+      );
       const said = await doctor([...args, ...absent(), '--socket', agent.socketPath]);
       const asked = agent.requests.filter(({ path }) => path.endsWith('/events'));
       return { ...said, asked };
@@ -235,6 +240,11 @@ describe('podloop doctor', () => {
         /^error: pod "gone" is stopped; to run it again: podloop start gone\n$/,
       ],
       [
+        'that is a workload',
+        ['pod', 'shop'],
+        /^error: pods "shop" not found; there is a Deployment of that name: name one of its pods, such as shop-1\n$/,
+      ],
+      [
         'of another namespace',
         ['pod', 'web', '-n', 'x'],
         /^error: there is no pod web in namespace x on this node; there is default\/web, prod\/web\n$/,
@@ -252,7 +262,7 @@ describe('podloop doctor', () => {
       [
         'of another kind',
         ['node/web'],
-        /^error: node\/web is no pod; only the node and its pods can be examined\n$/,
+        /^error: node\/web is no pod; only the node and its pods can be examined: podloop get pods lists these\n$/,
       ],
       ['that are two', ['pod', 'web', 'db'], /^error: name one pod/],
       ['of a namespace alone', ['-n', 'default'], /^error: --namespace needs a pod/],

@@ -120,7 +120,13 @@ async function examine(words: readonly string[], flags: DoctorFlags, host: CliHo
     if (stdout.failure !== undefined) throw stdout.failure;
     if (signal.aborted) return 0;
     const lines = error instanceof CommandFailure ? error.lines : [`error: ${messageOf(error)}`];
-    throw new CommandFailure(lines, EXIT_CODES.usage);
+    throw new CommandFailure(
+      // The words of an agent are for commands that take one pod of a workload by the name of that.
+      lines.map((line) =>
+        line.replace(/write \S+ for one of its pods, or a pod such as/, 'name one of its pods, such as'),
+      ),
+      EXIT_CODES.usage,
+    );
   }
 }
 
@@ -137,7 +143,10 @@ function readWords(words: readonly string[], { namespace }: DoctorFlags): string
   const isBare = names === words && !first.includes('/');
   if (isBare)
     throw new Error(`${first} is nothing to examine; a pod is named as in "podloop doctor pod web"`);
-  return readPodName(names[0]!, `${names[0]!} is no pod; only the node and its pods can be examined`);
+  return readPodName(
+    names[0]!,
+    `${names[0]!} is no pod; only the node and its pods can be examined: podloop get pods lists these`,
+  );
 }
 
 async function examineRepeatedly(
