@@ -80,10 +80,11 @@ describe('the rules of the doctor, all the time', () => {
   });
 
   it.each([
-    { cpuMs: 400, restS: 200 },
-    { cpuMs: 4_000, restS: 300 },
+    { cpuMs: 100, restS: 120 },
+    { cpuMs: 400, restS: 400 },
+    { cpuMs: 4_000, restS: 600 },
   ])(
-    'are applied so seldom that it takes little of a core, yet every five minutes: $cpuMs ms',
+    'are applied so seldom that it takes little of a core, yet every ten minutes: $cpuMs ms',
     async ({ cpuMs, restS }) => {
       const { examinedAt, pass } = setUp({ cpuMs });
       await pass(10 + 2 * restS);

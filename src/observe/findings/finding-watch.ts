@@ -70,8 +70,8 @@ export interface FindingWatchStats {
 const CHECK_MS = 5_000;
 const ROUTINE_MS = 120_000;
 /** What examinations without a suspicion may take of a core; they come at least as often as {@link LONGEST_ROUTINE_MS}. */
-const ROUTINE_SHARE = 0.002;
-const LONGEST_ROUTINE_MS = 300_000;
+const ROUTINE_SHARE = 0.001;
+const LONGEST_ROUTINE_MS = 600_000;
 const SUSPICIOUS_MS = 15_000;
 const CALM_MS = 60_000;
 /** The lists have to come first. */
