@@ -72,6 +72,15 @@ describe('podloop record', () => {
     expect(methods).not.toContain('GetContainerEvents');
   });
 
+  it('names the socket at which no runtime is, and leaves no file', async () => {
+    await using command = await prepare();
+    const endpoint = `unix://${command.path('none.sock')}`;
+    await command.start('--runtime-endpoint', endpoint);
+    expect(await command.end()).toBe(1);
+    expect(command.stderr).toContain(`error: there is no socket at ${endpoint}: start the runtime`);
+    await expect(stat(fileOf(command))).rejects.toThrow('ENOENT');
+  });
+
   it('does not replace a file unless it is told to', async () => {
     await using command = await prepare();
     await writeFile(fileOf(command), 'precious');

@@ -91,6 +91,7 @@ async function record(flags: RecordFlags, host: CliHost): Promise<void> {
   const logger = createLogger(host, flags.verbosity);
   const signal = AbortSignal.any([host.listenForInterrupts(), host.stdout.ended]);
   const upstream = await getRuntime(await chooseRuntimeEndpoint(flags.runtimeEndpoint, host, signal));
+  if (flags.listen === undefined) await assertAnswers(upstream, host, signal);
   const folder = flags.listen === undefined ? await mkdtemp(join(tmpdir(), 'podloop-record-')) : undefined;
   let failure: string | undefined;
   try {
@@ -134,6 +135,12 @@ async function record(flags: RecordFlags, host: CliHost): Promise<void> {
   if (failure !== undefined)
     throw new CommandFailure([`error: the recording ${flags.file} is not complete: ${failure}`]);
   if (host.stdout.failure !== undefined) throw host.stdout.failure;
+}
+
+/** Rejects, as `podloop watch` does, where nothing answers: a recording of that would be empty. */
+async function assertAnswers(upstream: string, { clock }: CliHost, signal: AbortSignal): Promise<void> {
+  const ports = { clock, logger: SILENT_LOGGER };
+  await using _ = await Observer.connect({ runtimeEndpoint: upstream, mode: 'generic' }, ports, signal);
 }
 
 /** Looks at all pods, as `podloop watch` does, through the recorder. */
