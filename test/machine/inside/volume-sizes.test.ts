@@ -72,7 +72,8 @@ async function startAgent(
     await shellOutput(`podloop down ${pods} ${own.join(' ')} --yes`);
     agent.kill('SIGINT');
     await ended;
-    await shell(`umount ${mount}`);
+    // The runtime ends a little after its agent.
+    await shell(`for second in $(seq 60); do umount ${mount} && exit; sleep 1; done; exit 1`);
     await rm(folder, { recursive: true });
   });
   const podloop = `PODLOOP_SOCKET=${rootDir}/podloop.sock podloop`;
