@@ -51,15 +51,16 @@ function setUp(...workloads: ServedWorkload[]) {
 describe('workloads in the API', () => {
   it('are listed by kind, namespace and labels, and found by name', async () => {
     const { ask } = setUp(
-      aWorkload('Deployment', 'web', { labels: { app: 'web' } }),
       aWorkload('Deployment', 'db', { namespace: 'other' }),
+      aWorkload('Deployment', 'web', { labels: { app: 'web' } }),
+      aWorkload('Deployment', 'api'),
       aWorkload('Job', 'sum'),
     );
     const namesOf = async (path: string) => {
       const { body } = (await ask('GET', path)) as { body: { items: ServedWorkload[] } };
       return body.items.map(({ metadata }) => metadata.name);
     };
-    expect(await namesOf('/apis/apps/v1/deployments')).toEqual(['web', 'db']);
+    expect(await namesOf('/apis/apps/v1/deployments')).toEqual(['api', 'web', 'db']);
     expect(await namesOf('/apis/apps/v1/namespaces/other/deployments')).toEqual(['db']);
     expect(await namesOf('/apis/apps/v1/deployments?labelSelector=app%3Dweb')).toEqual(['web']);
     expect(await namesOf('/apis/batch/v1/jobs')).toEqual(['sum']);

@@ -176,16 +176,23 @@ function listOf(
     const { namespace } = params;
     const hasLabels = readLabelSelector(query);
     const hasFields = parseFieldSelector(query.get('fieldSelector') ?? '', FIELDS);
-    const items = read().filter(
-      (each) =>
-        each.kind === kind &&
-        (namespace === undefined || each.metadata.namespace === namespace) &&
-        hasLabels(each.metadata.labels ?? {}) &&
-        hasFields(each),
-    );
+    // As an API server lists them.
+    const items = read()
+      .filter(
+        (each) =>
+          each.kind === kind &&
+          (namespace === undefined || each.metadata.namespace === namespace) &&
+          hasLabels(each.metadata.labels ?? {}) &&
+          hasFields(each),
+      )
+      .sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
     const metadata = { resourceVersion: String(version()) };
     return jsonAnswer({ kind: `${kind}List`, apiVersion, metadata, items });
   };
+}
+
+function keyOf({ metadata }: ServedWorkload): string {
+  return `${metadata.namespace}\0${metadata.name}`;
 }
 
 function find(
