@@ -159,7 +159,7 @@ export function validateVolumeMounts(
       if (places.has(mount.mountPath))
         list.add(invalid([...place, 'mountPath'], mount.mountPath, 'must be unique in the container'));
       places.add(mount.mountPath);
-      list.check([...place, 'mountPath'], mount.mountPath, checkMountPath);
+      list.check([...place, 'mountPath'], mount.mountPath, checkNoNul);
     }
     validateSubPath(mount, place, list);
     const isPrivileged = container.securityContext?.privileged === true;
@@ -178,11 +178,6 @@ function validateRecursiveReadOnly(
   if (readOnly !== true) list.add(forbidden(path, 'may only be specified when readOnly is true'));
   if (mountPropagation !== 'None')
     list.add(forbidden(path, 'may only be specified when mountPropagation is None or not specified'));
-}
-
-function checkMountPath(text: string): string | undefined {
-  // Runtimes split a mount at the colon.
-  return text.includes(':') ? 'must not contain ":"' : checkNoNul(text);
 }
 
 function validateSubPath(

@@ -115,14 +115,18 @@ describe('an emptyDir', () => {
     expect(await readdir(join(emptyDir('data'), '..'))).toEqual(['data']);
   });
 
-  it('is where the container’s mount leads', async () => {
+  it.each([
+    ['/var/data/', '/var/data'],
+    ['var/data', '/var/data'],
+    ['C:/data', '/C:/data'],
+  ])('is where the container’s mount leads: %s', async (mountPath, containerPath) => {
     const owner = pod(
       [{ name: 'data', emptyDir: {} }],
-      [{ name: 'data', mountPath: '/var/data/', readOnly: true, mountPropagation: 'HostToContainer' }],
+      [{ name: 'data', mountPath, readOnly: true, mountPropagation: 'HostToContainer' }],
     );
     expect(await volumes.mountsFor(owner, owner.spec.containers[0]!, NO_VARIABLES)).toEqual([
       {
-        containerPath: '/var/data',
+        containerPath,
         hostPath: emptyDir('data'),
         readOnly: true,
         propagation: 'host-to-container',
