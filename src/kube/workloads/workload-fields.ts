@@ -114,6 +114,10 @@ export const WORKLOAD_TABLES: Readonly<Record<string, FieldTable>> = {
     name: ignored('string', 'a Job is named after its CronJob'),
     namespace: ignored('string', 'a Job is in the namespace of its CronJob'),
   },
+  NamedJobMeta: {
+    ...META,
+    generateName: supported('string'),
+  },
   Deployment: top('Deployment', written('DeploymentSpec')),
   DeploymentSpec: {
     replicas: REPLICAS,
@@ -196,7 +200,7 @@ export const WORKLOAD_TABLES: Readonly<Record<string, FieldTable>> = {
     type: supported('RollingUpdate|OnDelete', { default: 'RollingUpdate' }),
     rollingUpdate: supported('RollingUpdate'),
   },
-  Job: top('Job', written('JobSpec')),
+  Job: { ...top('Job', written('JobSpec')), metadata: supported('NamedJobMeta', { required: true }) },
   JobSpec: JOB_SPEC,
   SuccessPolicy: { rules: supported('[]SuccessRule', { required: true }) },
   SuccessRule: {

@@ -101,7 +101,7 @@ function isToBeNamed(body: unknown): body is { readonly metadata: { readonly gen
   return (name === '' || name === null) && typeof generateName === 'string' && generateName !== '';
 }
 
-/** The object with a name for `generateName`, which a manifest may not have. */
+/** The object with a random name in place of `generateName`: each creation makes another object. */
 function withGeneratedName(body: unknown): unknown {
   if (!isToBeNamed(body)) return body;
   const { generateName, ...metadata } = body.metadata;

@@ -60,7 +60,7 @@ describe('a file that other programs read', () => {
 it.each([
   '{apiVersion: v1, kind: Pod, metadata: {generateName: a-}, spec: {containers: [{name: c, image: i}]}}',
   '{apiVersion: v1, kind: ConfigMap, metadata: {generateName: a-}}',
-  '{apiVersion: batch/v1, kind: Job, metadata: {generateName: a-}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}',
+  '{apiVersion: batch/v1, kind: CronJob, metadata: {generateName: a-}, spec: {schedule: "@daily", jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}}}',
 ])('a name that is to be generated is one problem: %s', (text) => {
   expect(problemsOf(text)).toEqual([expect.stringMatching(/use name: .*podloop create -f makes a name/)]);
 });

@@ -22,6 +22,7 @@ import { validateNewPod } from '#kube/validation/validate-new-pod.js';
 import { isRecord } from '#base/text/is-record.js';
 import { parseYamlDocuments, type YamlDocument } from '#base/text/yaml/yaml-document.js';
 import { toWrittenPod } from './cluster-dump.js';
+import { withJobName } from './generated-job-name.js';
 import { findObjects, type FoundKind, type FoundObject } from './list-objects.js';
 import { type ManifestPlace, type ManifestProblem, type ManifestProblemKind } from './manifest-problem.js';
 
@@ -179,7 +180,8 @@ class ObjectReader {
   #readWorkload(value: unknown, kind: Workload['kind']): ObjectReading {
     const { nodeName, isSupported } = this.#options;
     const toWritten = (pod: unknown): unknown => toWrittenPod(pod, nodeName).value;
-    const { object, problems } = readWorkload(value, kind, { toWritten, isSupported });
+    const named = kind === 'Job' ? withJobName(value) : value;
+    const { object, problems } = readWorkload(named, kind, { toWritten, isSupported });
     return object === undefined
       ? { problems: problems.map((each) => this.#problem(each)) }
       : { object: this.#toObject(object), problems: [] };
