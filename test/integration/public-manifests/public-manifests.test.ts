@@ -15,6 +15,7 @@ import { findClusterBinaries } from '../../cluster/harness/cluster-binaries.js';
 import { ControlPlane } from '../../cluster/harness/control-plane.js';
 import { untilNobodyNames } from '../processes-naming.js';
 import { collectManifests, KINDS_WITH_PODS, type PublicObject } from './collect-manifests.js';
+import { NodeStandIn } from './node-stand-in.js';
 import { type CaseResult, renderResults, toReason } from './results-of-manifests.js';
 import { StandInRunner } from './run-stand-ins.js';
 import { type StandIn, toStandIn } from './stand-in.js';
@@ -39,6 +40,7 @@ describe.skipIf(given === undefined)('public manifests', () => {
     const taken = known === undefined ? await askApiServer(objects) : undefined;
     const folder = await mkdtemp(join(tmpdir(), 'podloop-public-'));
     try {
+      await using node = await NodeStandIn.make(folder);
       const refusals = new Map<number, string>();
       const standIns = new Map<number, StandIn>();
       for (const [index, object] of objects.entries()) {
@@ -46,9 +48,9 @@ describe.skipIf(given === undefined)('public manifests', () => {
         const before = known?.[index];
         const hasRun = before !== undefined && before.failure === undefined;
         if (why !== undefined) refusals.set(index, why);
-        else if (!hasRun) standIns.set(index, await toStandIn(object, index, join(folder, 'host')));
+        else if (!hasRun) standIns.set(index, await toStandIn(object, index, node));
       }
-      const failures = await runAll(folder, standIns);
+      const failures = await runAll(folder, standIns, node);
       const results = objects.map(({ collection, kind }, index): CaseResult => {
         const isTaken = known?.[index]?.isTaken ?? taken?.has(index);
         return { collection, kind, isTaken, refusal: refusals.get(index), failure: failures.get(index) };
@@ -80,8 +82,9 @@ async function readKnown(count: number): Promise<readonly CaseResult[] | undefin
 async function runAll(
   folder: string,
   standIns: ReadonlyMap<number, StandIn>,
+  node: NodeStandIn,
 ): Promise<Map<number, string | undefined>> {
-  await using runner = await StandInRunner.start(folder);
+  await using runner = await StandInRunner.start(folder, node);
   return await runner.run(standIns);
 }
 

@@ -44,7 +44,8 @@ export function renderResults(
     '# Public manifests',
     ...(isAsked ? [summarize(results)] : []),
     'Manifests that others have published, each run by `podloop run` on the embedded runtime with stand-ins: every image and command is another one, probes and hooks succeed, ' +
-      'requests of resources are left out, paths of the node are below a folder of the test, there are two pods at most, and what a pod refers to is there. A CronJob runs as its Job. ' +
+      'requests of resources and scheduling gates are left out, paths of the node are below a folder of the test, as are its sockets and seccomp profiles, there are two pods at most (one where it takes ports of the node), ' +
+      'containers that may not run as root have another user, and what a pod refers to is there. A CronJob runs as its Job. ' +
       'All else is as it was written. An object *runs* when all of its pods run or have ended well; what does not run among thirty others is tried again among eight, and alone where ports of the node are taken.',
     `${date}, ${machine}. Of ${files} files with pods; ${unreadable} more are no YAML, such as templates, and ${repeated} objects are in another file, too.`,
     'Made by `PODLOOP_PUBLIC_MANIFESTS=FOLDER npx vitest run test/integration/public-manifests`, where each folder in FOLDER is a collection. With `KUBEBUILDER_ASSETS` an API server is asked, too.',

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LocalApiClient } from '../local-api-client.js';
 import { PodloopProcess } from '../podloop-process.js';
+import { type NodeStandIn } from './node-stand-in.js';
 import { CASE_LABEL, type StandIn } from './stand-in.js';
 
 interface ContainerStatus {
@@ -50,18 +51,18 @@ export class StandInRunner implements AsyncDisposable {
     this.#api = api;
   }
 
-  static async start(folder: string): Promise<StandInRunner> {
+  static async start(folder: string, { rootDir, imageDir }: NodeStandIn): Promise<StandInRunner> {
     const manifests = join(folder, 'manifests');
     await mkdir(manifests);
     await writeFile(join(manifests, 'none.json'), EMPTY);
-    const place = ['--root-dir', join(folder, 'node'), '--pod-logs-dir', join(folder, 'logs')];
+    const place = ['--root-dir', rootDir, '--pod-logs-dir', join(folder, 'logs'), '--image-dir', imageDir];
     const runtime = ['--runtime-endpoint', 'embedded', '--isolation', 'namespaces', '--network', 'host'];
     const agent = new PodloopProcess([
       ...['run', manifests, ...place, ...runtime, '--node-name', 'n1', '--stop-pods'],
       ...['--file-check-frequency', '1s'],
     ]);
     await agent.line('stderr', /Started node agent/);
-    return new StandInRunner(manifests, agent, new LocalApiClient(join(folder, 'node/podloop.sock')));
+    return new StandInRunner(manifests, agent, new LocalApiClient(join(rootDir, 'podloop.sock')));
   }
 
   /** Runs all of them, by their numbers. */

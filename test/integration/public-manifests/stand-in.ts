@@ -1,5 +1,3 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import { isRecord } from '#base/text/is-record.js';
 import { findPodTemplate } from '#kube/workloads/workload.js';
 import { podReferences } from '#kube/pod/pod-references.js';
@@ -7,6 +5,7 @@ import { type Pod } from '#kube/pod/pod.js';
 import { readManifests } from '../../../src/node/desired/manifests/manifest-reader.js';
 import { isConfigObject } from '../../../src/node/desired/manifests/source-object.js';
 import { type PublicObject } from './collect-manifests.js';
+import { type NodeStandIn } from './node-stand-in.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -14,9 +13,13 @@ type Fields = Readonly<Record<string, unknown>>;
 export const CASE_LABEL = 'podloop-case';
 /** What stands for every image. */
 const STAND_IN_IMAGE = 'podloop.local/host';
+/** The user of an image that is not to run as root. */
+const IMAGE_USER = 1000;
 
 const STAY = ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 1; done'];
 const END = ['sh', '-c', 'exit 0'];
+/** Adds its first argument to the file of the second, and so on. */
+const WRITE_LINES = ['sh', '-c', 'while [ $# -gt 1 ]; do echo "$1" >>"$2"; shift 2; done', 'sh'];
 const MAX_PODS = 2;
 
 /** An object that can run here, with what it refers to. */
@@ -28,31 +31,35 @@ export interface StandIn {
 
 /**
  * Makes of an object one that runs without its images: in a namespace of its own, with other images and commands, probes and hooks that
- * succeed, no requests of resources, paths of the node below `hostFolder`, at most two pods, and a ConfigMap or Secret for
- * each that it refers to. Everything else stays: volumes, security contexts, host namespaces, ports, dependencies.
+ * succeed, no requests of resources, what it wants of its node from `node`, no scheduling gates, at most two pods (one where it
+ * takes ports of the node), and a ConfigMap or Secret for each that it refers to. Everything else stays: volumes, security
+ * contexts, host namespaces, ports, dependencies.
  *
  * Some of a CronJob is its Job.
  */
 export async function toStandIn(
   { kind, value }: PublicObject,
   index: number,
-  hostFolder: string,
+  node: NodeStandIn,
 ): Promise<StandIn> {
   const name = `m${index}`;
-  const paths: { readonly path: string; readonly type: string }[] = [];
   const given = fields(value['spec']);
   if (kind === 'Pod') {
     const metadata = { ...withLabel(fields(value['metadata']), index), name, namespace: name };
-    const spec = podSpec(given, (given['restartPolicy'] ?? 'Always') !== 'Always', hostFolder, paths);
+    const spec = await podSpec(given, {
+      owner: name,
+      ends: (given['restartPolicy'] ?? 'Always') !== 'Always',
+      node,
+    });
     const pod = { apiVersion: 'v1', kind, metadata, spec };
-    return { objects: [pod, ...(await supply(pod, paths))], pods: 1 };
+    return { objects: [pod, ...referredBy(pod)], pods: 1 };
   }
   const isCron = kind === 'CronJob';
   const own = isCron ? fields(fields(given['jobTemplate'])['spec']) : given;
   const template = fields(own['template']);
   const isJob = isCron || kind === 'Job';
-  const spec = podSpec(fields(template['spec']), isJob, hostFolder, paths);
-  const counts = countsOf(kind, own);
+  const counts = countsOf(kind, own, takesNodePorts(fields(template['spec'])) ? 1 : MAX_PODS);
+  const spec = await podSpec(fields(template['spec']), { owner: name, ends: isJob, node });
   // A Job that is gone after its time has no pods that could be counted.
   const { ttlSecondsAfterFinished: _ttl, ...stays } = own;
   const { suspend: _suspend, ...runs } = stays;
@@ -66,12 +73,16 @@ export async function toStandIn(
       template: { metadata: withLabel(fields(template['metadata']), index), spec },
     },
   };
-  return { objects: [object, ...(await supply(object, paths))], pods: counts.pods };
+  return { objects: [object, ...referredBy(object)], pods: counts.pods };
 }
 
-function countsOf(kind: string, spec: Fields): { readonly fields: Fields; readonly pods: number } {
+function countsOf(
+  kind: string,
+  spec: Fields,
+  most: number,
+): { readonly fields: Fields; readonly pods: number } {
   const capped = (value: unknown, usual: number): number =>
-    Math.min(MAX_PODS, typeof value === 'number' ? value : usual);
+    Math.min(most, typeof value === 'number' ? value : usual);
   if (kind === 'DaemonSet') return { fields: {}, pods: 1 };
   if (kind === 'Job' || kind === 'CronJob') {
     const { completions, parallelism } = spec;
@@ -89,33 +100,44 @@ function countsOf(kind: string, spec: Fields): { readonly fields: Fields; readon
   return { fields: { replicas }, pods: spec['paused'] === true ? 0 : replicas };
 }
 
-function podSpec(
+/** A node has each of its ports once: a second pod would wait for another node. */
+function takesNodePorts(spec: Fields): boolean {
+  const ports = listOf(spec['containers']).flatMap((each) => listOf(each['ports']));
+  return ports.some(({ hostPort }) => hostPort !== undefined || spec['hostNetwork'] === true);
+}
+
+async function podSpec(
   spec: Fields,
-  ends: boolean,
-  hostFolder: string,
-  paths: { readonly path: string; readonly type: string }[],
-): Fields {
-  const containers = (list: unknown, command: readonly string[]): unknown =>
-    Array.isArray(list) ? list.map((each) => container(fields(each), command)) : list;
-  const { resources: _, ...rest } = spec;
+  { owner, ends, node }: { readonly owner: string; readonly ends: boolean; readonly node: NodeStandIn },
+): Promise<Fields> {
+  const { resources: _resources, schedulingGates: _gates, ...rest } = spec;
+  const contexts = [spec, ...listOf(spec['containers']), ...listOf(spec['initContainers'])];
+  for (const each of contexts) {
+    const { type, localhostProfile } = fields(fields(each['securityContext'])['seccompProfile']);
+    if (type === 'Localhost' && typeof localhostProfile === 'string')
+      await node.addSeccompProfile(localhostProfile);
+  }
+  const ofPod = fields(spec['securityContext']);
+  const containers = (list: unknown, command: (each: Fields) => readonly string[]): unknown =>
+    Array.isArray(list) ? list.map((each) => container(fields(each), command(fields(each)), ofPod)) : list;
   return {
     ...rest,
     terminationGracePeriodSeconds: 0,
-    containers: containers(spec['containers'], ends ? END : STAY),
+    containers: containers(spec['containers'], () => (ends ? END : STAY)),
     ...(spec['initContainers'] === undefined
       ? {}
-      : { initContainers: containers(spec['initContainers'], END) }),
+      : { initContainers: containers(spec['initContainers'], (each) => endAfterFiles(each, spec)) }),
     ...(spec['volumes'] === undefined
       ? {}
       : {
           volumes: Array.isArray(spec['volumes'])
-            ? spec['volumes'].map((each) => volume(fields(each), hostFolder, paths))
+            ? await Promise.all(spec['volumes'].map((each) => volume(fields(each), { owner, spec, node })))
             : spec['volumes'],
         }),
   };
 }
 
-function container(given: Fields, command: readonly string[]): Fields {
+function container(given: Fields, command: readonly string[], ofPod: Fields): Fields {
   const { args: _args, workingDir: _dir, resources: _resources, lifecycle, ...rest } = given;
   const isSidecar = given['restartPolicy'] === 'Always';
   const probes = ['livenessProbe', 'readinessProbe', 'startupProbe'].flatMap((name): [string, Fields][] => {
@@ -126,40 +148,51 @@ function container(given: Fields, command: readonly string[]): Fields {
   const hooks = Object.keys(fields(lifecycle))
     .filter((name) => name !== 'stopSignal')
     .map((name): [string, Fields] => [name, { exec: { command: ['true'] } }]);
+  const own = fields(given['securityContext']);
+  const { runAsNonRoot, runAsUser } = { ...ofPod, ...own };
+  const isImageUser = runAsNonRoot === true && runAsUser === undefined;
   return {
     ...rest,
+    ...(isImageUser ? { securityContext: { ...own, runAsUser: IMAGE_USER } } : {}),
     ...Object.fromEntries(probes),
     ...(hooks.length === 0 ? {} : { lifecycle: Object.fromEntries(hooks) }),
     ...{ image: STAND_IN_IMAGE, imagePullPolicy: 'IfNotPresent', command: isSidecar ? STAY : command },
   };
 }
 
-function volume(
-  given: Fields,
-  hostFolder: string,
-  paths: { readonly path: string; readonly type: string }[],
-): Fields {
-  const { hostPath } = given;
-  if (!isRecord(hostPath) || typeof hostPath['path'] !== 'string') return given;
-  const type = typeof hostPath['type'] === 'string' ? hostPath['type'] : '';
-  // Sockets and devices are what the machine has or has not.
-  if (/^(?:Socket|CharDevice|BlockDevice)$/.test(type)) return given;
-  const path = join(hostFolder, hostPath['path']);
-  paths.push({ path, type });
-  return { ...given, hostPath: { ...hostPath, path } };
+/** The command of an init container, which writes the files that variables of containers come from. */
+function endAfterFiles(init: Fields, spec: Fields): readonly string[] {
+  const wanted = listOf(spec['containers'])
+    .flatMap((each) => listOf(each['env']))
+    .map((variable) => fields(fields(variable['valueFrom'])['fileKeyRef']));
+  const lines = listOf(init['volumeMounts']).flatMap(({ name, mountPath }) =>
+    wanted
+      .filter(({ volumeName }) => volumeName === name)
+      .flatMap(({ path, key }) => [`${String(key)}=x`, `${String(mountPath)}/${String(path)}`]),
+  );
+  return lines.length === 0 ? END : [...WRITE_LINES, ...lines];
 }
 
-/** Makes the paths of the node, and returns the objects that pods refer to. */
-async function supply(
-  object: Fields,
-  paths: readonly { readonly path: string; readonly type: string }[],
-): Promise<Fields[]> {
-  for (const { path, type } of paths) {
-    if (type.startsWith('File')) {
-      await mkdir(dirname(path), { recursive: true });
-      await writeFile(path, '').catch(() => undefined);
-    } else await mkdir(path, { recursive: true }).catch(() => undefined);
+/** Sockets are there; devices are what the machine has or has not. */
+async function volume(
+  given: Fields,
+  { owner, spec, node }: { readonly owner: string; readonly spec: Fields; readonly node: NodeStandIn },
+): Promise<Fields> {
+  const { hostPath, image, name } = given;
+  if (isRecord(image)) {
+    const mounts = listOf(spec['containers']).flatMap((each) => listOf(each['volumeMounts']));
+    const folders = mounts.filter((each) => each['name'] === name).map(({ subPath }) => subPath);
+    const reference = await node.addImage(folders.filter((each) => typeof each === 'string'));
+    return { ...given, image: { ...image, reference, pullPolicy: 'IfNotPresent' } };
   }
+  if (!isRecord(hostPath) || typeof hostPath['path'] !== 'string') return given;
+  const type = typeof hostPath['type'] === 'string' ? hostPath['type'] : '';
+  if (/^(?:CharDevice|BlockDevice)$/.test(type)) return given;
+  return { ...given, hostPath: { ...hostPath, path: await node.addPath(owner, hostPath['path'], type) } };
+}
+
+/** The objects that the pods of one refer to. */
+function referredBy(object: Fields): Fields[] {
   const { namespace } = fields(object['metadata']);
   const { pods, objects } = readManifests(JSON.stringify(object), { file: 'x.json', nodeName: 'n1' });
   const templates = objects.flatMap(({ object: each }): Pod[] => {
@@ -193,4 +226,8 @@ function withLabel(metadata: Fields, index: number): Fields {
 
 function fields(value: unknown): Fields {
   return isRecord(value) ? value : {};
+}
+
+function listOf(value: unknown): Fields[] {
+  return Array.isArray(value) ? value.map(fields) : [];
 }
