@@ -222,6 +222,11 @@ describe('an object that stands for pods, or for what they use', () => {
       expect.stringMatching(/^spec\.schedule: Invalid value: "\* \* \* \*": use five fields/),
     ],
     [
+      'ReplicationController',
+      { selector: undefined, template: template({}, {}) },
+      'spec.selector: Required value',
+    ],
+    [
       'CronJob',
       { schedule: '0 22-25 * * mon' },
       'spec.schedule: Invalid value: "0 22-25 * * mon": the hour is a number from 0 to 23',

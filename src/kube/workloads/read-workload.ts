@@ -2,7 +2,7 @@ import { isRecord } from '#base/text/is-record.js';
 import { decodeObject, type SupportRule } from '../fields/decode-object.js';
 import { type Draft } from '../fields/draft.js';
 import { type FieldPath } from '../fields/field-path.js';
-import { type FieldProblem } from '../fields/field-problem.js';
+import { type FieldProblem, required } from '../fields/field-problem.js';
 import { withTableDefaults } from '../fields/table-defaults.js';
 import { withoutConsequences } from '../fields/without-consequences.js';
 import { withoutIgnored } from '../fields/without-ignored.js';
@@ -159,6 +159,10 @@ function readTemplate(
   const selector = selectorOf(draft, kind);
   if (pod !== undefined && selector !== undefined && !hasGaps(selector))
     problems.push(...validateSelector(kind, selector, labels));
+  // Its default is the labels of the template.
+  const hasLabels = pod === undefined || Object.keys(labels).length > 0;
+  if (kind === 'ReplicationController' && selector === undefined && !hasLabels)
+    problems.push(required(['spec', 'selector']));
   return { pod: pod ?? null, problems };
 }
 
