@@ -27,11 +27,10 @@ type SharedContext = Pick<
 const SELINUX = '/sys/fs/selinux/enforce';
 
 /** Throws when a sandbox cannot be. */
-export function checkAnySandbox(config: PodSandboxConfig): void {
+export function checkAnySandbox(config: PodSandboxConfig, unfiltered: string | undefined): void {
   checkSandboxValues(config);
   const { securityContext } = config.linux ?? {};
-  if (securityContext !== undefined)
-    checkProfiles(securityContext, 'for a sandbox: they are for its containers');
+  if (securityContext !== undefined) checkProfiles(securityContext, unfiltered);
   if (config.logDirectory !== '' && !config.logDirectory.startsWith('/')) {
     throw invalidArgument(`log_directory "${config.logDirectory}" is not absolute`);
   }

@@ -23,7 +23,7 @@ type SharedContext = Pick<
 
 /** Throws when a sandbox is asked to be what it cannot be without isolation. */
 export function checkPlainSandbox(config: PodSandboxConfig): void {
-  checkAnySandbox(config);
+  checkAnySandbox(config, 'without isolation');
   const { sysctls = {}, securityContext } = config.linux ?? {};
   refuse(Object.keys(sysctls).length > 0, 'sysctls without isolation: pods share the host’s namespaces');
   if (securityContext !== undefined) checkSecurityContext(securityContext);

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cri } from '../../src/watch/cri/index.js';
 import { findCallTable } from '../../src/box/isolation/seccomp/seccomp-calls.js';
 import { IsolatedPod, secured } from './isolated-pod.js';
+import { PROGRAM_IMAGE } from './program-image.js';
 
 const canFilter = await access('/usr/bin/perl').then(
   () => process.getuid?.() === 0 && findCallTable(process.arch) !== undefined,
@@ -51,6 +52,17 @@ describe.skipIf(!canFilter)('a seccomp profile of one’s own (needs root, perl)
   const deny = (names: readonly string[]) => ({
     defaultAction: 'SCMP_ACT_ALLOW',
     syscalls: [{ names, action: 'SCMP_ACT_ERRNO', errnoRet: 28 }],
+  });
+
+  it('may be of a sandbox, whose containers it does not hold for, if it can be loaded', async () => {
+    const seccomp = await write(deny(MKDIR));
+    const config = { linux: { securityContext: { seccomp } } } as Partial<cri.PodSandboxConfig>;
+    const sandbox = await pod.node.runPod('own', config);
+    const parts = { image: { image: PROGRAM_IMAGE } };
+    const id = await pod.node.run(sandbox, 'free', 'mkdir /tmp/x && exit 3', parts);
+    expect((await pod.node.exited(id)).exitCode).toBe(3);
+    await write('{');
+    await expect(pod.node.runPod('bad', config)).rejects.toThrow(/cannot load seccomp profile/);
   });
 
   const USERS = [

@@ -60,8 +60,8 @@ export interface Isolation {
   readonly hasRoots: boolean;
   /** Whether such a sandbox gets a network of its own. */
   ownsNetwork(config: PodSandboxConfig): boolean;
-  /** Throws when something is asked for that cannot be. */
-  checkSandbox(config: PodSandboxConfig): void;
+  /** Rejects when something is asked for that cannot be. */
+  checkSandbox(config: PodSandboxConfig): Promise<void>;
   /** Rejects when something is asked for that cannot be. */
   checkContainer(config: ContainerConfig): Promise<void>;
   /** As whom a container is to run; throws when that cannot be. */

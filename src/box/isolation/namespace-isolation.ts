@@ -82,10 +82,13 @@ export class NamespaceIsolation implements Isolation {
     return sandboxNamespaces(this.#effective(config)).network;
   }
 
-  checkSandbox(config: PodSandboxConfig): void {
+  async checkSandbox(config: PodSandboxConfig): Promise<void> {
     // As it was asked for: a mode that does not exist would be lost among those that hold.
-    checkAnySandbox(config);
+    checkAnySandbox(config, undefined);
     checkIsolatedSandbox(this.#effective(config));
+    // Its holder runs nothing of the pod, and containers have profiles of their own: it only has to be one.
+    const profile = findProfilePath(config.linux?.securityContext);
+    if (profile !== undefined) await readSeccompFilter(profile);
   }
 
   async checkContainer(config: ContainerConfig): Promise<void> {

@@ -98,7 +98,7 @@ export async function runPodSandbox(
   if (request.runtimeHandler !== '') {
     throw refused(`failed to get sandbox runtime: no runtime for "${request.runtimeHandler}" is configured`);
   }
-  isolation.checkSandbox(config);
+  await isolation.checkSandbox(config);
   const { id } = await pods.createSandbox(config, signal);
   events.publish('created', id, id);
   events.publish('started', id, id);
