@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { dirname, join } from 'node:path';
 import { OciLayout } from '#support/fakes/oci-layout.js';
+import { writeProgramImage } from '../program-image.js';
 
 /** A profile that forbids nothing. */
 const SECCOMP_PROFILE = JSON.stringify({ defaultAction: 'SCMP_ACT_ALLOW' });
@@ -25,6 +26,7 @@ export class NodeStandIn implements AsyncDisposable {
   static async make(folder: string): Promise<NodeStandIn> {
     const node = new NodeStandIn(folder);
     await mkdir(node.imageDir);
+    await writeProgramImage(node.imageDir);
     return node;
   }
 

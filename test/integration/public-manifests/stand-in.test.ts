@@ -33,7 +33,7 @@ describe('a stand-in', () => {
     const containers = [{ ...CONTAINER, resources, args: ['serve'] }];
     const { metadata, spec } = await podFor({ resources, containers, schedulingGates: [{ name: 'a' }] });
     expect(metadata).toEqual({ name: 'm7', namespace: 'm7', labels: { 'podloop-case': '7' } });
-    const only = { name: 'c', image: 'podloop.local/host', imagePullPolicy: 'IfNotPresent' };
+    const only = { name: 'c', image: 'podloop.test/programs:1', imagePullPolicy: 'IfNotPresent' };
     expect(spec).toEqual({
       terminationGracePeriodSeconds: 0,
       containers: [{ ...only, command: expect.arrayContaining(['sh']) as unknown }],
@@ -102,6 +102,6 @@ describe('a stand-in', () => {
       initContainers: [{ ...CONTAINER, name: 'i', volumeMounts: [{ name: 'v', mountPath: '/data' }] }],
       containers: [{ ...CONTAINER, env: [{ name: 'B', valueFrom: { fileKeyRef } }] }],
     });
-    expect(spec.initContainers![0]!.command!.slice(-2)).toEqual(['A=x', '/data/own.env']);
+    expect(spec.initContainers![0]!.command!.slice(-2)).toEqual(["A='x'", '/data/own.env']);
   });
 });

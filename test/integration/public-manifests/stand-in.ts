@@ -4,6 +4,7 @@ import { podReferences } from '#kube/pod/pod-references.js';
 import { type Pod } from '#kube/pod/pod.js';
 import { readManifests } from '../../../src/node/desired/manifests/manifest-reader.js';
 import { isConfigObject } from '../../../src/node/desired/manifests/source-object.js';
+import { PROGRAM_IMAGE } from '../program-image.js';
 import { type PublicObject } from './collect-manifests.js';
 import { type NodeStandIn } from './node-stand-in.js';
 
@@ -11,8 +12,8 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** The label with the number of an object, on all pods that it has. */
 export const CASE_LABEL = 'podloop-case';
-/** What stands for every image. */
-const STAND_IN_IMAGE = 'podloop.local/host';
+/** What stands for every image: with the files of the host, mounts would leave their places there. */
+const STAND_IN_IMAGE = PROGRAM_IMAGE;
 /** The user of an image that is not to run as root. */
 const IMAGE_USER = 1000;
 
@@ -88,6 +89,9 @@ function countsOf(
     const { completions, parallelism } = spec;
     const pods = capped(completions, capped(parallelism, 1));
     if (spec['suspend'] === true && kind === 'Job') return { fields: {}, pods: 0 };
+    // They say which indexes count and how many may fail, and one pod may end such a Job.
+    if (spec['successPolicy'] !== undefined || spec['maxFailedIndexes'] !== undefined)
+      return { fields: {}, pods: 1 };
     return {
       fields: {
         ...(completions === undefined ? {} : { completions: capped(completions, 1) }),
@@ -168,7 +172,7 @@ function endAfterFiles(init: Fields, spec: Fields): readonly string[] {
   const lines = listOf(init['volumeMounts']).flatMap(({ name, mountPath }) =>
     wanted
       .filter(({ volumeName }) => volumeName === name)
-      .flatMap(({ path, key }) => [`${String(key)}=x`, `${String(mountPath)}/${String(path)}`]),
+      .flatMap(({ path, key }) => [`${String(key)}='x'`, `${String(mountPath)}/${String(path)}`]),
   );
   return lines.length === 0 ? END : [...WRITE_LINES, ...lines];
 }
