@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -186,5 +186,30 @@ describe.skipIf(!hasDpkg)('the Debian package (it takes dpkg-deb)', () => {
       if (!existsSync('/run/systemd/system'))
         expect(execFileSync('sh', [path.join(control, script), word], { encoding: 'utf8' })).toBe('');
     }
+  });
+});
+
+describe('npm run release', () => {
+  const script = path.resolve(import.meta.dirname, '../scripts/release/main.mjs');
+  const run = (...args: string[]) => spawnSync(process.execPath, [script, ...args], { encoding: 'utf8' });
+
+  it('removes nothing of a folder that is no earlier release', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'podloop-no-release-'));
+    try {
+      writeFileSync(path.join(folder, 'precious'), 'much');
+      const { status, stderr } = run(folder);
+      expect([status, stderr]).toEqual([1, expect.stringContaining(`error: ${folder} is not empty`)]);
+      expect(readFileSync(path.join(folder, 'precious'), 'utf8')).toBe('much');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it.each([
+    ['--help', 0],
+    ['--sign', 1],
+  ])('says how it is called: %s', (flag, code) => {
+    const { status, stderr } = run(flag);
+    expect([status, stderr]).toEqual([code, expect.stringContaining('Usage: npm run release [-- FOLDER]')]);
   });
 });

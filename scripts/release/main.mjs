@@ -9,7 +9,15 @@
 // Two runs on one commit give the same bytes: all times are those of the commit, or SOURCE_DATE_EPOCH.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { ARCHITECTURES, findRuntimePackages, makeDebianPackage } from './debian-package.mjs';
@@ -18,7 +26,8 @@ import { makeManPages } from './man-pages.mjs';
 import { makeExecutableArchive } from './single-executable.mjs';
 
 const repository = path.resolve(import.meta.dirname, '../..');
-const target = path.resolve(process.argv[2] ?? path.join(repository, 'release'));
+const USUAL_TARGET = path.join(repository, 'release');
+const target = readTarget(process.argv.slice(2));
 const program = path.join(repository, 'dist/program/podloop.js');
 const { version } = JSON.parse(readFileSync(path.join(repository, 'package.json'), 'utf8'));
 const epochS = Number(process.env.SOURCE_DATE_EPOCH ?? run('git', 'log', '-1', '--format=%ct'));
@@ -61,6 +70,25 @@ try {
   writeSums();
 } finally {
   rmSync(work, { recursive: true, force: true });
+}
+
+/** The folder to write into; it is emptied first, so it has to be one that a release was written into, or empty. */
+function readTarget([folder = USUAL_TARGET, ...more]) {
+  if (folder.startsWith('-') || more.length > 0) {
+    process.stderr.write(
+      'Usage: npm run release [-- FOLDER]\n\nWrites a release into FOLDER (default: release).\n',
+    );
+    process.exit(folder === '--help' || folder === '-h' ? 0 : 1);
+  }
+  const chosen = path.resolve(folder);
+  const isOurs = chosen === USUAL_TARGET || existsSync(path.join(chosen, 'SHA256SUMS'));
+  if (existsSync(chosen) && !isOurs && readdirSync(chosen).length > 0) {
+    process.stderr.write(
+      `error: ${chosen} is not empty and no earlier release: name another folder, or remove it\n`,
+    );
+    process.exit(1);
+  }
+  return chosen;
 }
 
 function writeSums() {
