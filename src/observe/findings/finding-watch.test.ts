@@ -99,6 +99,18 @@ describe('the rules of the doctor, all the time', () => {
     expect(examinedAt).toEqual([10, 25, 55, 115, 235, 355, 475]);
   });
 
+  it('are applied at once for a new suspicion, whatever else has lasted without one', async () => {
+    const { node, examinedAt, pass } = setUp({ cpuMs: 400 });
+    node.facts = AWAY;
+    await pass(150);
+    expect(examinedAt).toEqual([10, 25, 55, 115]);
+    node.quick = { ...WELL, stoppedShims: 1 };
+    await pass(5);
+    expect(examinedAt.at(-1)).toBe(155);
+    await pass(120);
+    expect(examinedAt.slice(-3)).toEqual([155, 215, 275]);
+  });
+
   it('are applied although the result of a quick check cannot be stored, which is logged', async () => {
     const onChecked = (): void => {
       throw new Error('no room');

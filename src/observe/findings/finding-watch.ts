@@ -92,12 +92,15 @@ export class FindingWatch {
   /** Examinations in a row that changed nothing although something seemed wrong. */
   #unchanged = 0;
   #examining: Promise<void> | undefined;
-  /** When to examine while something seems wrong, and when in any case. */
+  /** When to examine while something seems wrong, when for a suspicion that is new, and when in any case. */
   #dueMs = 0;
+  #firstDueMs = 0;
   #routineMs = 0;
   /** What the last examination took of a core. */
   #tookCpuMs = 0;
   #isSuspicious = false;
+  /** Whether there was a suspicion when the last examination began. */
+  #wasSuspicious = false;
   /** Whether the suspicions have gone since the last examination. */
   #hasCleared = false;
 
@@ -117,7 +120,7 @@ export class FindingWatch {
   /** Checks and examines until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, quickCheck, logger, onChecked } = this.#options;
-    this.#dueMs = this.#routineMs = clock.monotonicMs() + FIRST_AFTER_MS;
+    this.#dueMs = this.#firstDueMs = this.#routineMs = clock.monotonicMs() + FIRST_AFTER_MS;
     while (await this.#rests(signal)) {
       // The next check makes up for one that fails.
       const facts = await quickCheck.read(signal).catch(() => undefined);
@@ -150,8 +153,9 @@ export class FindingWatch {
     if (this.#examining !== undefined) return;
     const isWorthIt = suspicions.length > 0 || this.active.length > 0;
     const isOver = this.#hasCleared && this.active.length > 0;
-    if (!isOver && clock.monotonicMs() < (isWorthIt ? this.#dueMs : this.#routineMs)) return;
+    if (!isOver && clock.monotonicMs() < this.#nextMs(suspicions)) return;
     this.#hasCleared = false;
+    this.#wasSuspicious = suspicions.length > 0;
     if (suspicions.length > 0) logger.info('Examining the node', { because: suspicions.join(', ') }, 4);
     this.#examining = this.#examine(signal, isWorthIt)
       .catch((error: unknown) => {
@@ -159,19 +163,24 @@ export class FindingWatch {
       })
       .finally(() => {
         this.#examining = undefined;
-        const routineMs = Math.min(LONGEST_ROUTINE_MS, Math.max(ROUTINE_MS, this.#tookCpuMs / ROUTINE_SHARE));
-        this.#routineMs = clock.monotonicMs() + routineMs;
-        this.#dueMs = clock.monotonicMs() + this.#restMs(routineMs);
+        const nowMs = clock.monotonicMs();
+        this.#routineMs =
+          nowMs + Math.min(LONGEST_ROUTINE_MS, Math.max(ROUTINE_MS, this.#tookCpuMs / ROUTINE_SHARE));
+        // What the last examination did not find is over soon, or is not.
+        const restMs = this.#tracker.isDoubtful
+          ? CHECK_MS
+          : Math.min(CALM_MS, SUSPICIOUS_MS * 2 ** Math.min(this.#unchanged, 2));
+        this.#dueMs = nowMs + restMs;
+        this.#firstDueMs = nowMs + Math.min(restMs, SUSPICIOUS_MS);
       });
   }
 
-  /** How long to wait after an examination while something seems wrong. */
-  #restMs(routineMs: number): number {
-    // What the last examination did not find is over soon, or is not.
-    if (this.#tracker.isDoubtful) return CHECK_MS;
+  /** When to examine next, by what is wrong now. */
+  #nextMs(suspicions: readonly string[]): number {
+    if (suspicions.length > 0) return this.#wasSuspicious ? this.#dueMs : this.#firstDueMs;
+    if (this.active.length === 0) return this.#routineMs;
     // What lasts and raises no suspicion, such as a certificate that expires next week, is no reason to hurry.
-    if (!this.#isSuspicious && this.#unchanged > 2) return routineMs;
-    return Math.min(CALM_MS, SUSPICIOUS_MS * 2 ** Math.min(this.#unchanged, 2));
+    return this.#unchanged > 2 && !this.#tracker.isDoubtful ? this.#routineMs : this.#dueMs;
   }
 
   /** An examination needs half a minute when every call hangs, but the state of the process is known at once. */
