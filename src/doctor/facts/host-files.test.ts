@@ -47,6 +47,17 @@ it.each([
   else await expect(listed).rejects.toThrow('files do not answer');
 });
 
+it('a file is read once as soon as it is there', async () => {
+  const root = await makeFolder();
+  const files = open(root);
+  await mkdir(join(root, 'bundle'));
+  expect(await files.findOnce('/bundle/address')).toBeUndefined();
+  await writeFile(join(root, 'bundle/address'), 'unix:///s');
+  expect(await files.findOnce('/bundle/address')).toBe('unix:///s');
+  await writeFile(join(root, 'bundle/address'), 'another');
+  expect(await files.findOnce('/bundle/address')).toBe('unix:///s');
+});
+
 it('what waits for a file ends with the signal, and leaves no listener', async () => {
   const stop = new AbortController();
   const files = new HostFiles({ root: '/', clock: new SystemClock(), signal: stop.signal });

@@ -118,12 +118,12 @@ export class HostFiles {
 
   /** As {@link find}, and read only once: for a file whose content stays the same as long as these files are read. */
   async findOnce(path: string): Promise<string | undefined> {
-    let text = this.#once.get(path);
-    if (text === undefined) {
-      text = this.find(path);
-      this.#once.set(path, text);
-    }
-    return await text;
+    const reading = this.#once.get(path) ?? this.find(path);
+    this.#once.set(path, reading);
+    const text = await reading;
+    // It may be written a moment later.
+    if (text === undefined) this.#once.delete(path);
+    return text;
   }
 
   /**
