@@ -38,6 +38,7 @@ const { jobs = [], sets = [[]], stopped = [], answers = Infinity } = agent;
 let asked = 0;
 const step = () => existsSync(home + '/step') ? Number(readFileSync(home + '/step')) : 0;
 createServer((request, answer) => {
+  if (request.url === '/stopped' && stopped === 'fails') return answer.writeHead(500).end('{}');
   if (request.url === '/stopped') return answer.end(JSON.stringify({ items: stopped }));
   if (++asked > answers) { writeFileSync(home + '/silent', ''); return request.socket.destroy(); }
   const items = JSON.parse(pods)[step()];
@@ -238,6 +239,12 @@ describe('podloop up', () => {
         '',
       ],
     ]);
+  });
+
+  it('does not fail where the agent cannot name those', async () => {
+    const { code, stdout, stderr } = await up([], { facts: { stopped: 'fails' } });
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('runs in the background');
   });
 
   it('starts no second agent of a folder', async () => {

@@ -158,7 +158,12 @@ async function findOrStart(
 
 /** Pods of these manifests that somebody has stopped or deleted stay so over restarts of the agent. */
 async function nameStopped({ socket }: AgentFacts, host: CliHost, signal: AbortSignal): Promise<void> {
-  const stopped = await readStoppedPods(new AgentClient({ socketPath: socket, clock: host.clock, signal }));
+  const client = new AgentClient({ socketPath: socket, clock: host.clock, signal });
+  const stopped = await readStoppedPods(client).catch(() => {
+    signal.throwIfAborted();
+    // The agent runs, which is what was asked for; "podloop get pods" shows them, too.
+    return [];
+  });
   for (const pod of stopped) {
     const { name = '', namespace = '' } = pod.metadata ?? {};
     const place = namespace === DEFAULT_NAMESPACE ? '' : ` -n ${namespace}`;
