@@ -40,6 +40,10 @@ describe('the ids of the node for pods', () => {
     });
   });
 
+  it('end with the last one that the kernel maps', () => {
+    expect(parseSubIds('0: kubelet 65536 4294901760')).toEqual({ first: UNIT, count: 2 ** 32 - 1 - UNIT });
+  });
+
   it('are no guess where the tool fails, or has others for groups', async () => {
     await expect(read(KUBELET, 'exit 1')).rejects.toThrow(
       'error retrieving additional uids for user "kubelet"',
@@ -54,6 +58,7 @@ describe('the ids of the node for pods', () => {
     ['kubelet 65536', 'invalid line'],
     ['', 'invalid line'],
     ['0: kubelet many 65536', 'invalid line'],
+    ['0: kubelet 65536 4294967296', 'invalid line'],
   ])('are one line: not %j', (printed, message) => {
     expect(() => parseSubIds(printed)).toThrow(message);
   });

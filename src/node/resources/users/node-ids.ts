@@ -47,15 +47,17 @@ export async function readNodeIds(
   return parseSubIds(uids);
 }
 
-/** Reads a line such as `0: kubelet 65536 7208960`. Throws an Error for anything else. */
+/** Reads a line such as `0: kubelet 65536 7208960`; ids that the kernel does not map are left out. Throws an Error for others. */
 export function parseSubIds(printed: string): NodeIds {
   const lines = printed.trim().split('\n');
   if (lines.length !== 1) {
     throw new Error(`error parsing line ${JSON.stringify(printed)}: it must contain only one line`);
   }
   const found = /^\S+\s+\S+\s+(\d{1,10})\s+(\d{1,10})$/.exec(lines[0]!.trim());
-  if (found === null) throw new Error(`invalid line ${JSON.stringify(lines[0])}`);
-  return { first: Number(found[1]), count: Number(found[2]) };
+  const [first, count] = [Number(found?.[1]), Number(found?.[2])];
+  // Numbers of 32 bits, as for a kubelet; NaN where it is no such line.
+  if (!(Math.max(first, count) <= ID_COUNT)) throw new Error(`invalid line ${JSON.stringify(lines[0])}`);
+  return { first, count: Math.min(count, ID_COUNT - first) };
 }
 
 async function getSubIds(program: string, of: 'uids' | 'gids'): Promise<string> {
