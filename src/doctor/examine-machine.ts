@@ -13,7 +13,7 @@ import { readLoad, readMemory } from './facts/read-load.js';
 import { findPressure, type PressureReading, readPressure } from './facts/read-pressure.js';
 import { askMounts, describeDeadMounts } from './host/dead-mounts.js';
 import { findBundle } from './host/ask-shim.js';
-import { type BundleBook } from './host/bundle-book.js';
+import { type BundleCache } from './host/bundle-cache.js';
 import { findFailedFileSystems } from './host/failed-file-systems.js';
 import {
   type DaemonFacts,
@@ -65,7 +65,7 @@ export class MachineExaminer {
   readonly #files: HostFiles;
   readonly #mayWrite: boolean;
   readonly #addresses: DaemonAddresses;
-  readonly #bundles: BundleBook | undefined;
+  readonly #bundles: BundleCache | undefined;
   #daemons: DaemonFacts = {};
   #mounts: Promise<Looked<Awaited<ReturnType<typeof askMounts>>>> = Promise.resolve(
     notKnown('it was not examined'),
@@ -86,7 +86,7 @@ export class MachineExaminer {
     readonly signal: AbortSignal;
     readonly mayWrite: boolean;
     readonly addresses: DaemonAddresses;
-    readonly bundles?: BundleBook | undefined;
+    readonly bundles?: BundleCache | undefined;
   }) {
     this.#addresses = options.addresses;
     this.#bundles = options.bundles;

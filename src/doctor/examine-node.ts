@@ -22,7 +22,7 @@ import { type KubeletAddresses, KubeletExaminer } from './examine-kubelet.js';
 import { MachineExaminer } from './examine-machine.js';
 import { type EventReading, examineRuntime, type RuntimeProgress } from './examine-runtime.js';
 import { HostFiles, type SilentPaths } from './facts/host-files.js';
-import { type BundleBook } from './host/bundle-book.js';
+import { type BundleCache } from './host/bundle-cache.js';
 import { readWaitingPods } from './host/waiting-pods.js';
 import { ask, known } from './looked.js';
 import { type NodeFacts } from './facts/node-facts.js';
@@ -54,7 +54,7 @@ export interface ExamineNodeOptions {
   /** For who examines again and again: paths that hang since an earlier examination. */
   readonly silentPaths?: SilentPaths;
   /** What earlier examinations have read of bundles (default: nothing). */
-  readonly bundles?: BundleBook;
+  readonly bundles?: BundleCache;
   readonly onProgress?: (progress: RuntimeProgress) => void;
 }
 

@@ -16,7 +16,7 @@ export { CERTIFICATE_FOLDERS } from './facts/read-certificates.js';
 export { readPressure } from './facts/read-pressure.js';
 export { FINDING_CODES, type FindingCode } from './finding-codes.js';
 export { type Finding, type Severity } from './finding.js';
-export { BundleBook } from './host/bundle-book.js';
+export { BundleCache } from './host/bundle-cache.js';
 export { ShimGlancer } from './host/glance-at-shims.js';
 export { type Looked } from './looked.js';
 export { explainPod } from './pods/explain-pod.js';

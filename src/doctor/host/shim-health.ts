@@ -5,7 +5,7 @@ import { type HostFiles } from '../facts/host-files.js';
 import { inBatches, type SeenProcess } from '../facts/process-table.js';
 import { groupBy } from '../group-by.js';
 import { askShim, findBundle, type ShimAnswer } from './ask-shim.js';
-import { BundleBook } from './bundle-book.js';
+import { BundleCache } from './bundle-cache.js';
 import { type ContainerOwner, type IllShim, MAX_NAMED, type ShimFiles } from './host-facts.js';
 import {
   ageOf,
@@ -46,7 +46,7 @@ export type ShimReplies = ReadonlyMap<number, ShimReply>;
 export async function askShims(
   files: HostFiles,
   shims: readonly Shim[],
-  book = new BundleBook(),
+  cache = new BundleCache(),
 ): Promise<ShimReplies> {
   const replies = new Map<number, ShimReply>();
   const bundles = new Map<number, string>();
@@ -55,8 +55,8 @@ export async function askShims(
     if (bundle !== undefined) bundles.set(pid, bundle);
   }
   // Before they are asked: a runtime that starts takes away the bundle of a shim that does not answer, and ends its containers.
-  const noted = await book.list(files, new Set([...bundles.values()].map((bundle) => dirname(bundle))));
-  const ofPods = groupBy(noted, ({ sandboxId }) => sandboxId);
+  const known = await cache.list(files, new Set([...bundles.values()].map((bundle) => dirname(bundle))));
+  const ofPods = groupBy(known, ({ sandboxId }) => sandboxId);
   const asked = shims.filter(({ pid }) => bundles.has(pid));
   const askOne = async ({ pid, sandboxId }: Shim): Promise<void> => {
     const bundle = bundles.get(pid)!;

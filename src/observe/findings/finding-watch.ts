@@ -17,7 +17,7 @@
 import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
 import {
-  BundleBook,
+  BundleCache,
   CERTIFICATE_FOLDERS,
   diagnose,
   examineNode,
@@ -86,7 +86,7 @@ export class FindingWatch {
   readonly #options: FindingWatchOptions;
   readonly #tracker = new FindingTracker();
   readonly #silentPaths = new Map<string, number>();
-  readonly #bundles = new BundleBook();
+  readonly #bundles = new BundleCache();
   #examinations = 0;
   #lastExaminedAtMs: number | undefined;
   /** Examinations in a row that changed nothing although something seemed wrong. */

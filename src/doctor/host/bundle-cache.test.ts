@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { SystemClock } from '#base/time/clock.js';
 import { HostFiles } from '../facts/host-files.js';
-import { BundleBook } from './bundle-book.js';
+import { BundleCache } from './bundle-cache.js';
 
 let root: string;
 let files: HostFiles;
@@ -33,22 +33,22 @@ function configOf(sandboxId: string, name: string): string {
 const FOLDERS = new Set(['/tasks', '/none']);
 
 it('reads each bundle once, one that is not whole again, and forgets those that are gone', async () => {
-  const book = new BundleBook();
+  const cache = new BundleCache();
   await write('s', configOf('s', 'web'));
   await write('c', '{"annot');
   await write('other', '{}');
   const web = { namespace: 'default', name: 'web', uid: '' };
   const sandbox = { id: 's', sandboxId: 's', owner: { pod: web } };
-  expect(await book.list(files, FOLDERS)).toEqual([sandbox]);
+  expect(await cache.list(files, FOLDERS)).toEqual([sandbox]);
   await write('s', 'is not read again');
   await write('c', configOf('s', 'web'));
-  expect(await book.list(files, FOLDERS)).toEqual(
+  expect(await cache.list(files, FOLDERS)).toEqual(
     expect.arrayContaining([sandbox, { id: 'c', sandboxId: 's', owner: { pod: web } }]),
   );
   await rm(join(root, 'tasks/s'), { recursive: true });
-  expect(await book.list(files, FOLDERS)).toMatchObject([{ id: 'c' }]);
+  expect(await cache.list(files, FOLDERS)).toMatchObject([{ id: 'c' }]);
   await write('s', configOf('s', 'another'));
-  expect(await book.list(files, FOLDERS)).toContainEqual({
+  expect(await cache.list(files, FOLDERS)).toContainEqual({
     ...sandbox,
     owner: { pod: { ...web, name: 'another' } },
   });
