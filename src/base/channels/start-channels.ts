@@ -25,8 +25,8 @@ export interface SandboxStartEnd {
 export const sandboxStartEnded = definePublishingChannel<SandboxStartEnd>('podloop:sync:sandbox:start:ended');
 
 /**
- * A pod with users of its own was about to get a sandbox, or a sync that gave it one or should have ended with
- * a failure.
+ * A sync begins to start a sandbox for a pod with users of its own, or that sync failed: no sandbox was made, or
+ * one of its containers did not start.
  */
 export const userNamespacedStart = definePublishingChannel<{ readonly step: 'begun' | 'failed' }>(
   'podloop:sync:user-namespaced:start',

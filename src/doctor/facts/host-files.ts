@@ -16,7 +16,7 @@ const READ_LIMIT_MS = 5_000;
  * through Node's threads, and an observer reads hundreds.
  */
 const INSTANT = /^\/proc\/\d+\/(?:task\/\d+\/)?(?:stat|sched|status|wchan|limits)$/;
-/** Since Linux 6.8 the kernel answers that, too, without the lock that whoever makes or removes a cgroup holds. */
+/** Until Linux 6.7 this waits for a lock that is held while a cgroup is made or removed. */
 const CGROUP = /^\/proc\/\d+\/cgroup$/;
 const INSTANT_FOLDER = /^\/proc(?:\/\d+\/(?:task|fd))?$/;
 /** A process may have a million files open, whose list takes more than a second; of so many, some five milliseconds. */
@@ -72,7 +72,7 @@ export class HostFiles {
   readonly #signal: AbortSignal;
   readonly #silentPaths: SilentPaths;
   readonly #once = new Map<string, Promise<string | undefined>>();
-  /** What is told when the signal aborts; there is a listener on it while something waits. */
+  /** Called when the signal aborts; it has one listener, and only while something waits. */
   readonly #waiting = new Set<(reason: unknown) => void>();
   readonly #isCgroupInstant: boolean;
   #instantReads = 0;

@@ -112,7 +112,7 @@ it('other processes are read at two glances alone', async () => {
   expect(reads.filter((path) => path === '/proc/100/stat')).toHaveLength(5);
 });
 
-it('a process that has the pid of a shim that ended is looked at anew', async () => {
+it('a process that has the pid of a shim that ended is read again', async () => {
   for (let glance = 0; glance < 2; glance++) await glancer.glance(files);
   await write(100, 'nginx', { state: 'T' });
   expect(await glancer.glance(files)).toEqual({ stopped: 0, stoppedDaemons: 0, longCalls: 0 });

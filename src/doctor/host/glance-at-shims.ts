@@ -41,8 +41,8 @@ export class ShimGlancer {
   async glance(files: HostFiles): Promise<ShimGlance> {
     const pids = await listPids(files);
     const there = new Set(pids);
-    for (const kept of [this.#known, this.#seen])
-      for (const pid of kept.keys()) if (!there.has(pid)) kept.delete(pid);
+    for (const byPid of [this.#known, this.#seen])
+      for (const pid of byPid.keys()) if (!there.has(pid)) byPid.delete(pid);
     const stopped = { shim: 0, daemon: 0 };
     const lines = await files.findAllAtOnce([...this.#known.keys()].map((pid) => `/proc/${pid}/stat`));
     for (const [at, [pid, { kind, head }]] of [...this.#known].entries()) {

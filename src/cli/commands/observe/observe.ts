@@ -33,11 +33,13 @@ interface ObserveFlags extends KubeletFlags, Readonly<Record<string, unknown>> {
 const HELP = `
 It only reads: no call that could change a pod, and none that waits for a shim, is ever sent. It lists the
 pods each second, one list at a time, and less often when the answers get slow. On containerd it also hears
-containerd’s own events, which takes none from a kubelet, and lists every ten seconds unless one was missed. It waits for a runtime that is not there. Ctrl-C and SIGTERM end it.
+containerd’s own events, which takes none from a kubelet, and lists every ten seconds unless one was missed.
+It waits for a runtime that is not there. Ctrl-C and SIGTERM end it.
 
-It examines the node with the rules of "podloop doctor": every two minutes, more seldom on a node
-with very many pods, and at once when something seems wrong. What they find is in the history, the metrics and the log. Findings make an incident, which has the
-calls and measurements from some minutes before it until three minutes after it: see "podloop incidents".
+It examines the node with the rules of "podloop doctor": every two minutes, less often on a node with very
+many pods, and at once when something seems wrong. What they find is in the history, the metrics and the log.
+Findings make an incident, which has the calls and measurements from some minutes before it until three
+minutes after it: see "podloop incidents".
 
 With --kubeconfig each finding is an Event of the Node as well, so that "kubectl describe node" shows it.
 

@@ -140,7 +140,7 @@ export interface PodUsers {
   /** Why sandboxes of a runtime handler can have none, in the kubelet's words; undefined if they can. */
   findProblem(runtimeHandler: string): string | undefined;
   /**
-   * The ids of a pod's users on the node, which no other pod has and an agent that starts anew finds again.
+   * The ids of a pod's users on the node. No other pod has them, and they stay the same when the agent restarts.
    *
    * `present`: the ids of its running sandbox, if known. Rejects in the kubelet's words if there are none.
    */
