@@ -72,7 +72,7 @@ export function explainMade(podCase: PodCase): Standing | undefined {
   if (first === undefined)
     return statuses.length === 0
       ? undefined
-      : (explainLiveness(podCase, statuses) ?? {
+      : (statuses.map((status) => explainLiveness(podCase, status)).find((each) => each !== undefined) ?? {
           ...{ step: 'running', reason: 'Running', isWell: true, ...sinceOf(statuses) },
           message: `pod ${name} runs, and each of its containers is ready`,
           remedy: 'Nothing.',
@@ -118,17 +118,19 @@ const RESTART_MS = 60_000;
 /** A container that runs and is ready, while its liveness probe fails: it is about to be restarted. */
 function explainLiveness(
   { events, facts, object, pod }: PodCase,
-  statuses: readonly StatusObject[],
+  status: StatusObject,
 ): Standing | undefined {
   const failed = events.find(
-    ({ reason, message = '' }) => reason === 'Unhealthy' && message.startsWith('Liveness probe failed'),
+    ({ reason, message = '', involvedObject }) =>
+      reason === 'Unhealthy' &&
+      message.startsWith('Liveness probe failed') &&
+      involvedObject?.fieldPath?.includes(`{${status.name}}`),
   );
   const atMs = timeOf(failed?.lastTimestamp);
   if (failed === undefined || atMs === undefined) return undefined;
-  const status = statuses.find(({ name }) => failed.involvedObject?.fieldPath?.includes(`{${name}}`));
-  const startedMs = timeOf(status?.state?.running?.startedAt);
+  const startedMs = timeOf(status.state?.running?.startedAt);
   // A failure of an earlier run is over.
-  if (status === undefined || startedMs === undefined || startedMs > atMs) return undefined;
+  if (startedMs === undefined || startedMs > atMs) return undefined;
   const { periodSeconds = 10, failureThreshold = 3 } =
     object?.spec?.containers?.find(({ name }) => name === status.name)?.livenessProbe ?? {};
   // Afterwards the probe has succeeded: a failure is an event each time.

@@ -285,6 +285,22 @@ describe('a pod that does not run stands at', () => {
     expect(explain({ status: status(200_000), events: once })).toMatchObject({ isWell: true });
   });
 
+  it('probe of the container that fails, though another one failed later and was restarted since', () => {
+    const containerStatuses = ['app', 'proxy'].map((name, at) => ({
+      ...{ name, ready: true, started: true, restartCount: 1 },
+      state: { running: { startedAt: ago(at === 0 ? 2_000 : 200_000) } },
+    }));
+    const events = ['app', 'proxy'].map((name, at): EventObject => ({
+      ...{ type: 'Warning', reason: 'Unhealthy', message: `Liveness probe failed: ${name}` },
+      ...{
+        lastTimestamp: ago(4_000 + at * 1_000),
+        involvedObject: { fieldPath: `spec.containers{${name}}` },
+      },
+    }));
+    const found = explain({ status: { phase: 'Running', containerStatuses }, events });
+    expect(found).toMatchObject({ reason: 'LivenessFails', container: 'proxy' });
+  });
+
   it('back-off of a container that has never started, which has no log to be read', () => {
     const terminated = { exitCode: 128, reason: 'StartError', message: 'exec: "/x": no such file' };
     const status = statusOf({ waiting: { reason: 'CrashLoopBackOff' } }, { lastState: { terminated } });
