@@ -35,6 +35,14 @@ describe('a report of vitest', () => {
     }
   });
 
+  it('of a file whose hooks failed says the first error, where vitest heads it otherwise', () => {
+    const file = { status: 'failed', message: '', assertionResults: [{ fullName: 'a', status: 'skipped' }] };
+    const output = `FAIL a\nTypeError: none\n at b\n${'-'.repeat(500)}\n Tests  1 skipped`;
+    expect(parseVitestReport(JSON.stringify({ testResults: [file] }), output)[0]!.reason).toMatch(
+      /^TypeError: none\n at b\n-/,
+    );
+  });
+
   it('without any file has one result for the whole suite, so that nothing is lost', () => {
     const output = 'Error: [vitest-pool-runner]: Timeout waiting for worker to respond';
     expect(parseVitestReport(JSON.stringify({ testResults: [] }), output)).toEqual([

@@ -93,7 +93,9 @@ function toResult(
 /** The part of vitest's words that is about hooks and files that failed. */
 function describeFailedSuites(output: string): string {
   const at = output.indexOf('Failed Suites');
-  return at < 0 ? output.slice(-MAX_REASON) : output.slice(output.indexOf('\n', at));
+  if (at >= 0) return output.slice(output.indexOf('\n', at));
+  const error = output.search(/^\s*(?:[A-Z]\w*)?Error\b/m);
+  return error < 0 ? output.slice(-MAX_REASON) : output.slice(error);
 }
 
 /** Not judged when every message is about time. */
