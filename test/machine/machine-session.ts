@@ -53,7 +53,7 @@ export class MachineSession implements AsyncDisposable {
     const report = await machine.run(`cat ${REPORT}`, { signal });
     const results =
       report.code === 0
-        ? parseVitestReport(report.stdout, stdout)
+        ? parseVitestReport(report.stdout, `${stdout}\n${stderr}`)
         : [
             ...parseLiveReport((await machine.run(`cat ${liveReportOf(REPORT)}`, { signal })).stdout),
             unreportedResult({ timedOut, code, output: `${stdout}\n${stderr}` }),
