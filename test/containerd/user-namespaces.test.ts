@@ -199,12 +199,10 @@ describe('an agent on containerd 2.1', () => {
     const { newRunc } = await readInstalled();
     await using lab = await UsersHarness.start('2.1', newRunc);
     const folder = path.join(lab.folder, 'whole');
-    const start = async (): Promise<AgentNode> =>
-      AgentNode.start({
-        ...{ folder, endpoint: lab.containerd.endpoint },
-        agent: { cgroupRoot: lab.containerd.names.cgroupParent, idsPerPod: 2 * UNIT, stopPods: true },
-      });
-    let node = await start();
+    const node = await AgentNode.start({
+      ...{ folder, endpoint: lab.containerd.endpoint },
+      agent: { cgroupRoot: lab.containerd.names.cgroupParent, idsPerPod: 2 * UNIT, stopPods: true },
+    });
     try {
       const manifest = path.join(node.manifestFolder, 'own.json');
       const containers = [busybox('app', `cat /proc/self/uid_map; ${SLEEP}`)];
@@ -227,8 +225,6 @@ describe('an agent on containerd 2.1', () => {
 
       await rm(manifest);
       await expect.poll(() => readdir(pods)).toEqual([]);
-      await node.stop();
-      node = await start();
     } finally {
       await node.stop();
     }
