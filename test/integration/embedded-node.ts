@@ -140,11 +140,14 @@ export class EmbeddedNode implements AsyncDisposable {
   async #removePods(): Promise<void> {
     const left = await readdir(join(this.root, 'sandboxes')).catch(() => []);
     if (left.length === 0) return;
-    const answers = await this.client.version({}).then(
-      () => true,
-      () => false,
-    );
-    if (!answers) await this.startInside();
+    const answers = async (): Promise<boolean> =>
+      this.client.version({}).then(
+        () => true,
+        () => false,
+      );
+    if (!(await answers())) await this.startInside();
+    // A connection that was refused is tried again after a while.
+    await until(answers, (is) => is);
     await this.clear();
   }
 }

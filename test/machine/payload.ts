@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { access, cp, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-
+import { type InstalledFile } from '../containerd/harness/installed.js';
 import { SEARCH_PATH } from './host-tools.js';
 import { PATIENCE } from './patience.js';
 
@@ -165,8 +165,13 @@ export function findClosure(packages: Lock['packages'], names: readonly string[]
 function containerdScript(): string {
   const folder = `${PROJECT_IN_MACHINE}/node_modules/.cache/podloop-containerd`;
   const release = { version: '$version', bin: 'machine/usr/bin' };
-  const tools = { runc: 'machine/usr/sbin', busybox: 'machine/usr/bin/busybox', cni: 'machine/usr/lib/cni' };
-  const installed = { layout: 1, tools, releases: { '1.6': release, '1.7': release, '2.1': release } };
+  const runc = 'machine/usr/sbin';
+  const tools = {
+    ...{ runc, newRunc: `${runc}/runc`, busybox: 'machine/usr/bin/busybox', cni: 'machine/usr/lib/cni' },
+  };
+  const installed: InstalledFile = {
+    ...{ tools, releases: { '1.6': release, '1.7': release, '2.1': release } },
+  };
   return [
     `mkdir -p ${folder} && ln -sfn / ${folder}/machine`,
     'version=$(containerd --version | cut -d " " -f 3)',
