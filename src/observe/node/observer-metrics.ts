@@ -32,6 +32,9 @@ export interface ObserverMetricsOptions {
   readonly clock: Clock;
 }
 
+/** Stalls that delay what an observer promises are no shorter, and each sample wakes it. */
+const LOOP_RESOLUTION_MS = 1_000;
+
 /** The metrics of an observer: those of an agent about the runtime and itself. Counts from now on. */
 export function makeObserverMetrics(options: ObserverMetricsOptions): {
   readonly registry: MetricsRegistry;
@@ -39,7 +42,7 @@ export function makeObserverMetrics(options: ObserverMetricsOptions): {
 } {
   const { client, pleg, history, runtime, log, nodeName, version, channels, clock } = options;
   const registry = new MetricsRegistry({ clock, channels });
-  const loopDelay = new EventLoopDelay({ clock });
+  const loopDelay = new EventLoopDelay({ clock, resolutionMs: LOOP_RESOLUTION_MS });
   registry.onDispose(() => loopDelay[Symbol.dispose]());
   addNodeMetrics(registry, { nodeName, version, runtime, cgroupVersion: undefined });
   addProcessMetrics(registry);

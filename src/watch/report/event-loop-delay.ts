@@ -2,12 +2,7 @@ import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { type ReportedEventLoop } from '#kube/node/pleg-report.js';
 import { type Clock } from '#base/time/clock.js';
 
-/**
- * The sampling period.
- *
- * A stall longer than this is always caught; a shorter one is caught with a probability proportional to its
- * length. Each sample wakes an idle process.
- */
+/** The sampling period by default. */
 const RESOLUTION_MS = 250;
 /** The length of a window; the report covers the present window and the one before. */
 const WINDOW_MS = 60_000;
@@ -15,13 +10,19 @@ const WINDOW_MS = 60_000;
 /** Measures how late the event loop is. */
 export class EventLoopDelay implements Disposable {
   readonly #clock: Clock;
+  readonly #resolutionMs: number;
   readonly #histogram: IntervalHistogram;
   readonly #stopping = new AbortController();
   #before: ReportedEventLoop = { meanMs: 0, p99Ms: 0, maxMs: 0 };
 
-  constructor({ clock }: { readonly clock: Clock }) {
+  /**
+   * A stall longer than the sampling period (`resolutionMs`, default: 250) is always caught; a shorter one is caught with a
+   * probability proportional to its length. Each sample wakes an idle process.
+   */
+  constructor({ clock, resolutionMs }: { readonly clock: Clock; readonly resolutionMs?: number }) {
     this.#clock = clock;
-    this.#histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+    this.#resolutionMs = resolutionMs ?? RESOLUTION_MS;
+    this.#histogram = monitorEventLoopDelay({ resolution: this.#resolutionMs });
     this.#histogram.enable();
     this.#turn();
   }
@@ -57,11 +58,8 @@ export class EventLoopDelay implements Disposable {
   #now(): ReportedEventLoop {
     const { count, mean, max } = this.#histogram;
     if (count === 0) return { meanMs: 0, p99Ms: 0, maxMs: 0 };
+    // The histogram measures from one sample to the next.
+    const lateMs = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e6 - this.#resolutionMs);
     return { meanMs: lateMs(mean), p99Ms: lateMs(this.#histogram.percentile(99)), maxMs: lateMs(max) };
   }
-}
-
-/** The histogram measures from one sample to the next, so the sampling period has to be subtracted. */
-function lateMs(nanoseconds: number): number {
-  return Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS);
 }
