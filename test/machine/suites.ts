@@ -72,7 +72,7 @@ const RELEASE_FILES = [
 
 /** Tests written for a machine of our own, in test/machine/inside. */
 const INSIDE: readonly (Pick<Suite, 'name'> &
-  Partial<Pick<Suite, 'images' | 'long' | 'needs' | 'dependsOn'>> & { readonly file: string })[] = [
+  Partial<Pick<Suite, 'images' | 'long' | 'needs' | 'env' | 'dependsOn'>> & { readonly file: string })[] = [
   { name: 'facts', file: 'node-facts.test.ts' },
   { name: 'systemd unit', file: 'systemd-unit.test.ts', images: ['debian13'], long: true },
   { name: 'hardened node', file: 'hardened-node.test.ts', images: ['debian13'], long: true },
@@ -88,6 +88,7 @@ const INSIDE: readonly (Pick<Suite, 'name'> &
   },
   {
     ...{ name: 'observed node', file: 'observed-node.test.ts', long: true, needs: ['kubernetes', 'release'] },
+    env: { KUBEBUILDER_ASSETS: KUBERNETES_IN_MACHINE },
     dependsOn: [...RELEASE_FILES, 'test/incidents/harness', 'test/machine/inside/node-containerd.ts'],
   },
 ];

@@ -72,7 +72,7 @@ export function upCommand(host: CliHost): Command {
         'Root folder of the agent (default: the one of "podloop run", or one of its own below it)',
       ).argParser(parsePathFlag),
     )
-    .addOption(new Option('-d, --detach', 'As with docker compose; an agent of "up" always is').hideHelp())
+    .option('-d, --detach', 'In the background, as with docker compose; an agent of "up" always is')
     .option('--wait', 'Wait until every pod is ready or has succeeded', false)
     .addOption(
       new Option('--timeout <duration>', 'Maximum time that --wait waits; 0 for no limit')
