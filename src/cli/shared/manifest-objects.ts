@@ -4,9 +4,11 @@ import { text } from 'node:stream/consumers';
 import { messageOf } from '#base/errors/errors.js';
 import { parseYamlDocuments } from '#base/text/yaml/yaml-document.js';
 import { type KubeObject } from '#kube/columns/kube-object.js';
+import { CLUSTER_OBJECT_NOTES } from '#kube/workloads/workload.js';
 import { findTypeOfKind, type ResourceType } from './api/resource-type.js';
 import { type CliHost } from '../cli-host.js';
 import { failure } from '../command-failure.js';
+import { escapeTerminal } from './print/terminal-text.js';
 
 /** The sources of manifests. */
 export interface ManifestSource {
@@ -14,7 +16,7 @@ export interface ManifestSource {
   readonly paths: readonly string[];
   /** Folders in folders, too. */
   readonly recursive: boolean;
-  readonly host: Pick<CliHost, 'stdin'>;
+  readonly host: Pick<CliHost, 'stdin' | 'stderr'>;
   readonly signal: AbortSignal;
   /** Where objects are that do not say it. */
   readonly namespace: string;
@@ -22,7 +24,7 @@ export interface ManifestSource {
   readonly namespaceGiven: boolean;
   /** Whether the agent may make names, as it can for what is created (default: false). */
   readonly generatesNames?: boolean;
-  /** What is done with the objects, for messages: `apply`. */
+  /** What is done with the objects, for messages; with it, manifests without objects are an error: `apply`. */
   readonly verb?: string;
 }
 
@@ -47,19 +49,29 @@ const URL_LIMIT_MS = 30_000;
 /** Lists in lists have an end. */
 const DEEPEST_LIST = 4;
 
-/** The objects of manifests in the order in which they stand there. Rejects with a CommandFailure. */
+/**
+ * The objects of manifests in the order in which they stand there. Those that only a cluster gives a meaning
+ * are left out, with a line on standard error. Rejects with a CommandFailure.
+ */
 export async function readManifestObjects(source: ManifestSource): Promise<ManifestItem[]> {
   if (source.paths.length === 0)
     throw failure(
       'must specify -f with a file, a folder, a URL or -; build what is for -k first: kubectl kustomize DIR',
     );
   const items: ManifestItem[] = [];
+  let isEmpty = true;
   for (const path of source.paths) {
     for (const { file, content } of await readTexts(path, source)) {
       const objects = parseObjects(content, file);
-      items.push(...objects.map((object) => toItem(object, file, source)));
+      isEmpty &&= objects.length === 0;
+      for (const object of objects) {
+        const note = findClusterNote(object);
+        if (note === undefined) items.push(toItem(object, file, source));
+        else await source.host.stderr.writeLine(escapeTerminal(`Warning: ${note}`));
+      }
     }
   }
+  if (isEmpty && source.verb !== undefined) throw failure(`no objects passed to ${source.verb}`);
   return items;
 }
 
@@ -134,6 +146,12 @@ function flatten(value: unknown, file: string, depth: number): KubeObject[] {
     const known = itemKind === '' ? {} : { apiVersion: 'v1', kind: itemKind };
     return flatten(typeof item === 'object' ? { ...known, ...item } : item, file, depth + 1);
   });
+}
+
+/** What is said of an object without effect here; of others undefined. */
+function findClusterNote({ apiVersion, kind, metadata }: KubeObject): string | undefined {
+  if (apiVersion !== 'v1' || (kind !== 'Namespace' && kind !== 'ServiceAccount')) return undefined;
+  return `the ${kind} ${JSON.stringify(metadata?.name ?? '')} is ${CLUSTER_OBJECT_NOTES[kind]}`;
 }
 
 function toItem(

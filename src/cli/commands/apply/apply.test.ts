@@ -55,6 +55,21 @@ describe('podloop apply', () => {
     });
   });
 
+  it('passes over what only a cluster gives a meaning, and says so', async () => {
+    agent.on(`POST ${PODS_PATH}`, () => aKubePod('web-n1'));
+    const cluster = ['Namespace', 'ServiceAccount']
+      .map((kind) => `{apiVersion: v1, kind: ${kind}, metadata: {name: shop}}\n---\n`)
+      .join('');
+    const notes =
+      'Warning: the Namespace "shop" is accepted without effect: a namespace exists as soon as something is in it\n' +
+      'Warning: the ServiceAccount "shop" is accepted without effect: no API server issues tokens for it\n';
+    const run = (stdin: string): Promise<Ran> => lab.start(['apply', '-f', '-'], { stdin }).ended;
+    const both = await run(cluster + WEB);
+    expect(both).toMatchObject({ code: 0, stdout: 'pod/web-n1 created\n', stderr: notes });
+    const alone = await run(cluster.replace(/---\n$/, ''));
+    expect(alone).toMatchObject({ code: 0, stdout: '', stderr: notes });
+  });
+
   describe('podloop create', () => {
     const create = (...args: string[]): Promise<Ran> =>
       lab.start(['create', '-f', '-', ...args], { stdin: WEB }).ended;

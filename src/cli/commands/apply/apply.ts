@@ -111,7 +111,6 @@ async function apply(
     words.length > 0 || flags.from !== undefined
       ? [await toJobOf(words, flags, session)]
       : await readItems(verb, flags, session, host);
-  if (items.length === 0) throw failure(`no objects passed to ${verb}`);
   const failures: ApiError[] = [];
   for (const item of items) {
     try {

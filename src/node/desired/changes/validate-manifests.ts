@@ -25,7 +25,7 @@ import { listPassedOver, type PassedOver } from '../manifests/passed-over.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
 import { type Pod } from '#kube/pod/pod.js';
-import { findPodTemplate, type Service } from '#kube/workloads/workload.js';
+import { CLUSTER_OBJECT_NOTES, findPodTemplate, type Service } from '#kube/workloads/workload.js';
 import { type PodReference, podReferences } from '#kube/pod/pod-references.js';
 
 /** Whether the file does not exist, so that no line can be named. */
@@ -160,11 +160,7 @@ function podsOfObject({ object, place, placeOf }: ManifestObject): CheckedPod[] 
   return [{ pod, place, placeOf: placeIn, findProblemsOfNew: () => [], leftOut: [], inside: path }];
 }
 
-/** What becomes of objects that only a cluster gives a meaning. */
-const NOTES: Partial<Record<WrittenObject['kind'], string>> = {
-  Namespace: 'accepted without effect: a namespace exists as soon as something is in it',
-  ServiceAccount: 'accepted without effect: no API server issues tokens for it',
-};
+const NOTES: Partial<Record<WrittenObject['kind'], string>> = CLUSTER_OBJECT_NOTES;
 
 function findObjectNotes({ object, place, placeOf }: ManifestObject): ManifestProblem[] {
   const note = (about: string, path: FieldPath = []): ManifestProblem => ({
