@@ -22,6 +22,7 @@ import { kubeletPodFinder } from '../node/find-kubelet-pod.js';
 import { addKubeletStreams } from '../node/kubelet-streams.js';
 import { addNodeRoutes, type NodePorts } from '../node/node-routes.js';
 import { type ContainerLogs } from './pod-log.js';
+import { ObjectTurns } from './object-turns.js';
 import { patchConfigMap, patchPod } from './patch-object.js';
 import {
   type ActionVerb,
@@ -119,18 +120,21 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   const agent = agentHandlers(ports.agent);
   router.answer('GET', '/agent', agent.show);
   router.answer('POST', '/agent/end', agent.end);
-  router.answer('PATCH', `${PODS}/:name`, patchPod(findPod, ports.apply));
+  const turns = new ObjectTurns();
+  router.answer('PATCH', `${PODS}/:name`, turns.inTurn('pods', patchPod(findPod, ports.apply)));
   const ephemeral = ephemeralContainerHandlers({ table, findPod, debug: ports.debugPod });
   router.answer('GET', `${PODS}/:name/ephemeralcontainers`, getPod);
   router.answer('PUT', `${PODS}/:name/ephemeralcontainers`, ephemeral.replace);
   router.answer('PATCH', `${PODS}/:name/ephemeralcontainers`, ephemeral.patch);
-  router.answer('PATCH', `${NAMESPACE}/configmaps/:name`, patchConfigMap(ports.configMaps, ports.apply));
+  const patchMap = patchConfigMap(ports.configMaps, ports.apply);
+  router.answer('PATCH', `${NAMESPACE}/configmaps/:name`, turns.inTurn('configmaps', patchMap));
   for (const [plural, kind] of Object.entries(APPLICABLE_KINDS)) {
     const handler = applyObject(kind, plural, ports.apply);
     router.answer('POST', `${NAMESPACE}/${plural}`, handler);
-    router.answer('PUT', `${NAMESPACE}/${plural}/:name`, handler);
+    router.answer('PUT', `${NAMESPACE}/${plural}/:name`, turns.inTurn(plural, handler));
     if (kind === 'Pod') continue;
-    router.answer('DELETE', `${NAMESPACE}/${plural}/:name`, deleteObject(kind, plural, ports.remove));
+    const drop = deleteObject(kind, plural, ports.remove);
+    router.answer('DELETE', `${NAMESPACE}/${plural}/:name`, turns.inTurn(plural, drop));
   }
   const version = (): number => table.version;
   const { apply, remove, workloads: readWorkloads, changeWorkload } = ports;

@@ -4,6 +4,7 @@ import { ApiError, notFoundError } from '../http/api-error.js';
 import { type ApiHandler, type ApiRequest, isTrue, jsonAnswer } from '../http/api-request.js';
 import { type ApiRouter } from '../http/api-router.js';
 import { applyObject, type ApplyObject, refusal } from '../objects/apply-object.js';
+import { ObjectTurns } from '../objects/object-turns.js';
 import { deleteObject, type RemoveObject } from '../objects/delete-object.js';
 import { parseFieldSelector, type SelectableFields } from '../objects/field-selector.js';
 import { readLabelSelector } from '../objects/label-selector.js';
@@ -75,14 +76,16 @@ const FIELDS: SelectableFields<ServedWorkload> = {
 /** Lists, gets, applies and removes workloads, claims and Services. */
 export function addWorkloadRoutes(router: ApiRouter, options: WorkloadRoutesOptions): void {
   const { apply, remove, change } = options;
+  const turns = new ObjectTurns();
   for (const each of DERIVED) addReadingRoutes(router, each, options);
   for (const [name, kind] of Object.entries(WORKLOAD_PLURALS)) {
     const plural = name as WorkloadPlural;
     const listed = { plural, kind, version: WORKLOAD_VERSIONS[kind] };
     const collection = addReadingRoutes(router, listed, options);
     const take = applyObject(kind, plural, apply);
+    const inTurn = (handle: ApiHandler): ApiHandler => turns.inTurn(plural, handle);
     router.answer('POST', collection, take);
-    router.answer('PUT', `${collection}/:name`, take);
+    router.answer('PUT', `${collection}/:name`, inTurn(take));
     const drop = deleteObject(kind, plural, remove);
     const findOwn = (request: ApiRequest): ServedWorkload => {
       const found = find(listed, options, request);
@@ -91,17 +94,18 @@ export function addWorkloadRoutes(router: ApiRouter, options: WorkloadRoutesOpti
       const why = `it is made by the ${owner.kind} ${owner.name}: change or delete that`;
       throw refusal(plural, request.params['name'] ?? '', 'Conflict', why);
     };
-    router.answer('DELETE', `${collection}/:name`, async (request) => {
+    const dropOwn: ApiHandler = async (request) => {
       findOwn(request);
       return drop(request);
-    });
+    };
+    router.answer('DELETE', `${collection}/:name`, inTurn(dropOwn));
     const changes = { kind, plural, apply, change, findOwn };
-    router.answer('PATCH', `${collection}/:name`, patchWorkload(changes));
+    router.answer('PATCH', `${collection}/:name`, inTurn(patchWorkload(changes)));
     if (!SCALED_KINDS.includes(kind)) continue;
     const scale = scaleHandlers(changes);
     router.answer('GET', `${collection}/:name/scale`, scale.get);
-    router.answer('PUT', `${collection}/:name/scale`, scale.set);
-    router.answer('PATCH', `${collection}/:name/scale`, scale.set);
+    router.answer('PUT', `${collection}/:name/scale`, inTurn(scale.set));
+    router.answer('PATCH', `${collection}/:name/scale`, inTurn(scale.set));
   }
 }
 
