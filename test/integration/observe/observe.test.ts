@@ -88,7 +88,12 @@ describe('podloop observe beside a runtime', { timeout: patiently(180_000) }, ()
     await using observer = new PodloopProcess([
       ...['observe', '--runtime-endpoint', node.listen, '--metrics-bind-address', '0', ...flags],
     ]);
-    await observer.line('stderr', /Runtime found/);
+    await observer.line('stderr', /Starting to listen".*socket/);
+    const socket = ['--socket', join(own, 'podloop.sock')];
+    // From then on a list has been answered, and its call is on record.
+    await expect
+      .poll(async () => (await runPodloop(['get', 'pods', '-A', ...socket])).stdout)
+      .toContain('web');
     runtime.child.kill('SIGSTOP');
     try {
       await observer.line('stderr', /"Incident began"/);
@@ -96,7 +101,7 @@ describe('podloop observe beside a runtime', { timeout: patiently(180_000) }, ()
     } finally {
       runtime.child.kill('SIGCONT');
     }
-    const place = ['--root-dir', own, '--socket', join(own, 'podloop.sock')];
+    const place = ['--root-dir', own, ...socket];
     const shown = await runPodloop(['incident', 'show', '1', ...place]);
     expect(shown.stdout).toContain('CRITICAL RuntimeHung');
     const recording = join(own, 'incidents/1/calls.plrec');
