@@ -13,6 +13,8 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   buildx: 'another tool builds images; "podloop load" takes the archive that it writes',
   cat: 'podloop get pod NAME -o yaml',
   certificate: 'a cluster signs certificates: "kubectl certificate"',
+  checkpoint:
+    'nothing here writes the memory of a process to disk; the agent’s HTTPS port answers POST /checkpoint, as a kubelet does, where the runtime can',
   'cluster-info': 'podloop ps, or podloop version',
   commit: 'another tool builds images; "podloop load" takes the archive that it writes',
   compose:
@@ -69,6 +71,8 @@ const FOREIGN_WORDS: Readonly<Record<string, string>> = {
   proxy:
     'the agent’s socket answers as an API server does: curl --unix-socket PATH http://x/api/v1/pods; over the network podloop run --port 10250 does so with TLS, for who has a token or a certificate',
   push: 'another tool pushes images; podloop save writes the archive for it',
+  quadlet:
+    'podloop up FOLDER; at each boot: podloop.service of the Debian package runs what is in /etc/podloop/manifests',
   reload: 'nothing: the agent reads changed manifests by itself',
   rename: 'change metadata.name in the manifest',
   replace: 'podloop apply -f FILE',

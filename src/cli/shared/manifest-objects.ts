@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { messageOf } from '#base/errors/errors.js';
 import { parseYamlDocuments } from '#base/text/yaml/yaml-document.js';
 import { type KubeObject } from '#kube/columns/kube-object.js';
+import { insteadOfKind } from '#kube/workloads/foreign-kinds.js';
 import { CLUSTER_OBJECT_NOTES } from '#kube/workloads/workload.js';
 import { findTypeOfKind, type ResourceType } from './api/resource-type.js';
 import { type CliHost } from '../cli-host.js';
@@ -168,9 +169,15 @@ function toItem(
   const { name = '', generateName = '' } = metadata as { name?: unknown; generateName?: unknown };
   const found = findTypeOfKind(kind);
   const type = apiVersion === (found?.apiVersion ?? 'v1') ? found : undefined;
-  if (type === undefined || ['events', 'nodes'].includes(type.plural)) {
+  const isWritten = found !== undefined && !['events', 'nodes'].includes(found.plural);
+  if (type === undefined || !isWritten) {
+    const known = isWritten ? `write apiVersion: ${found.apiVersion ?? 'v1'}` : undefined;
+    const instead =
+      known ??
+      insteadOfKind(kind) ??
+      'an agent takes Pods, ConfigMaps, Secrets, claims, and workloads such as Deployments and Jobs';
     throw failure(
-      `resource mapping not found for name: ${JSON.stringify(name)} namespace: ${JSON.stringify(namespace ?? '')} from ${JSON.stringify(file)}: no matches for kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)}: an agent takes Pods, ConfigMaps, Secrets, claims, and workloads such as Deployments and Jobs`,
+      `resource mapping not found for name: ${JSON.stringify(name)} namespace: ${JSON.stringify(namespace ?? '')} from ${JSON.stringify(file)}: no matches for kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)}: ${instead}`,
     );
   }
   const isToBeNamed = name === '' && typeof generateName === 'string' && generateName !== '';

@@ -280,7 +280,8 @@ it('a path that is not there is missing, and nothing else is', async () => {
     /^\S*none does not exist: make that folder or file of Pod manifests first/,
   );
   expect(await Promise.all([find(folder), find('-'), find('')])).toEqual([undefined, undefined, undefined]);
-  expect(await find('busybox:1.37')).toMatch(/; an image is run by a manifest that names it$/);
+  for (const image of ['busybox:1.37', 'nginx', 'ghcr.io/team/web:v1'])
+    expect(await find(image)).toMatch(/; an image is run by a manifest that names it$/);
 });
 
 it('a file of another program counts as missing, and a manifest does not', async () => {

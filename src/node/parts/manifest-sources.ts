@@ -117,7 +117,8 @@ export async function hasSameManifests(rootDir: string, options: SourceOptions):
 
 /** Larger files are only read by the agent. */
 const MAX_FOREIGN_BYTES = 1 << 20;
-const IMAGE_WITH_TAG = /^[a-z0-9][\w./-]*:[\w.-]+$/;
+/** Also without a tag: nobody who means a folder and has it not is misled by a word about images. */
+const LIKE_IMAGE = /^[a-z0-9][\w.-]*(?:\/[\w.-]+)*(?::[\w.-]+)?$/;
 
 /**
  * Why no agent can start with a path of manifests: it does not exist, or is a file of another program, such as a Compose
@@ -136,7 +137,7 @@ export async function findMissingManifests({
     return foreign.length === 0 ? undefined : `${path}: ${foreign[0]}`;
   } catch (error) {
     if (systemCodeOf(error) !== 'ENOENT') return undefined;
-    const image = IMAGE_WITH_TAG.test(path) ? '; an image is run by a manifest that names it' : '';
+    const image = LIKE_IMAGE.test(path) ? '; an image is run by a manifest that names it' : '';
     return `${path} does not exist: make that folder or file of Pod manifests first, or name another one${image}`;
   }
 }

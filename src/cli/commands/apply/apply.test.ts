@@ -200,11 +200,11 @@ describe('podloop apply', () => {
   it.each([
     [
       '{apiVersion: apps/v1beta1, kind: Deployment, metadata: {name: d}}',
-      'no matches for kind "Deployment" in version "apps/v1beta1"',
+      'no matches for kind "Deployment" in version "apps/v1beta1": write apiVersion: apps/v1\n',
     ],
     [
       '{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: d}}',
-      'no matches for kind "Ingress" in version "networking.k8s.io/v1"',
+      'no matches for kind "Ingress" in version "networking.k8s.io/v1": give its Service a nodePort, or run a proxy in a pod with a hostPort, or join a cluster with --kubeconfig',
     ],
     ['{kind: Pod, metadata: {name: d}}', 'error validating data: apiVersion not set'],
     ['a: [', 'error parsing STDIN: line 1'],

@@ -1,3 +1,4 @@
+import { FOREIGN_KINDS, insteadOfKind, KUSTOMIZE } from '#kube/workloads/foreign-kinds.js';
 import { type ConfigObject } from '#kube/objects/config-object.js';
 import { describeValue, type FieldProblem, formatValue, required } from '#kube/fields/field-problem.js';
 import { isRecord } from '#base/text/is-record.js';
@@ -62,7 +63,6 @@ export function findObjects(
   return [{ kind: 'other', path, problems: [{ kind: 'kind', path: ['kind'], message: whyNot(kind) }] }];
 }
 
-const KUSTOMIZE = 'render it first: kubectl kustomize DIR | podloop validate -, or > pods.yaml';
 /** Lists of a kustomization.yaml, which needs no kind. */
 const KUSTOMIZE_LISTS = [
   ...['resources', 'bases', 'components', 'patches', 'patchesStrategicMerge', 'patchesJson6902'],
@@ -123,36 +123,11 @@ function versionOf(kind: FoundKind['kind'] | undefined): string {
   return isWorkloadKind(kind) ? WORKLOAD_VERSIONS[kind] : 'v1';
 }
 
-const JOIN = 'or join a cluster with --kubeconfig';
-
-/** Cluster objects that people put beside their pods, and what to do instead. */
-const ALTERNATIVES: Readonly<Record<string, string>> = {
-  PersistentVolume: 'remove it: a claim gets a folder of its own; mount an existing one with hostPath',
-  StorageClass: 'remove it: every claim gets a folder of this node',
-  Ingress: `give its Service a nodePort, or run a proxy in a pod with a hostPort, ${JOIN}`,
-  NetworkPolicy: `filter with the firewall of this machine, ${JOIN}`,
-  Endpoints: `give the Service a selector, or use type ExternalName, ${JOIN}`,
-  EndpointSlice: `give the Service a selector, or use type ExternalName, ${JOIN}`,
-  CustomResourceDefinition: `remove it: nothing here reads its objects, ${JOIN}`,
-  Role: 'remove it: there is no API server to enforce it',
-  RoleBinding: 'remove it: there is no API server to enforce it',
-  ClusterRole: 'remove it: there is no API server to enforce it',
-  ClusterRoleBinding: 'remove it: there is no API server to enforce it',
-  HorizontalPodAutoscaler: `write the replicas into the Deployment, ${JOIN}`,
-  PodDisruptionBudget: `remove it, as pods of manifests are not evicted through an API server, ${JOIN}`,
-  ResourceQuota: `remove it, ${JOIN}`,
-  LimitRange: `write limits into the pods, ${JOIN}`,
-  PodTemplate: 'write it as the template of a Deployment, or as a Pod',
-  Kustomization: KUSTOMIZE,
-  Component: KUSTOMIZE,
-  KubeletConfiguration: 'give it to the agent with --config',
-};
-
 function whyNot(kind: string): string {
   const workloads = Object.keys(WORKLOAD_VERSIONS);
-  const words = [...KINDS, ...workloads, ...Object.keys(LISTS), ...Object.keys(ALTERNATIVES)];
+  const words = [...KINDS, ...workloads, ...Object.keys(LISTS), ...FOREIGN_KINDS];
   const guess = findSimilarWord(kind, words);
-  const alternative = Object.hasOwn(ALTERNATIVES, kind) ? ALTERNATIVES[kind] : undefined;
+  const alternative = insteadOfKind(kind);
   if (alternative !== undefined) return `${kind} is not supported; ${alternative}`;
   const hint =
     guess === undefined
