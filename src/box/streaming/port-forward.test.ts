@@ -48,9 +48,10 @@ async function openTunnel(url: string): Promise<{ tunnel: Duplex; protocol: stri
     };
     const call = request(url, { headers });
     call.once('error', reject);
-    call.once('upgrade', (response, upgraded) =>
-      resolve({ socket: upgraded, protocol: String(response.headers['sec-websocket-protocol']) }),
-    );
+    call.once('upgrade', (response, upgraded, head) => {
+      if (head.length > 0) upgraded.unshift(head);
+      resolve({ socket: upgraded, protocol: String(response.headers['sec-websocket-protocol']) });
+    });
     call.end();
   });
   return { tunnel: wrapFrames(socket), protocol };

@@ -82,7 +82,9 @@ function upgrade(headers: Readonly<Record<string, string>>): Promise<Upgrade> {
       headers: countsWindows ? { ...others, [FLOW_CONTROL_HEADER]: flowControl } : others,
     });
     call.once('error', reject);
-    call.once('upgrade', (answer: IncomingMessage, socket) => {
+    call.once('upgrade', (answer: IncomingMessage, socket, head) => {
+      // The first frames may have come with the answer.
+      if (head.length > 0) socket.unshift(head);
       transports.push(socket);
       resolve({ socket, answer });
     });
