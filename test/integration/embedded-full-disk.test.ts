@@ -9,16 +9,18 @@ import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { PodSandboxState } from '#watch/messages';
 import { FakeRegistry } from '#support/fakes/fake-registry.js';
 import { fillDisk } from './fill-disk.js';
 import { EmbeddedNode, ISOLATIONS, until } from './embedded-node.js';
+import { processesWith } from './processes-with.js';
 
 const run = promisify(execFile);
 
 describe.skipIf(process.getuid?.() !== 0).each(ISOLATIONS)(
   'a full disk, isolation %s (needs root)',
   (isolation) => {
-    it('keeps no runtime from starting, loses no exit code and lets pods be removed', async () => {
+    it('keeps no runtime from starting, loses no exit code and lets pods be stopped and removed', async () => {
       await using node = await EmbeddedNode.prepare({ isolation, network: 'none' });
       await mkdir(node.root);
       await run('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'podloop-test', node.root]);
@@ -39,6 +41,22 @@ describe.skipIf(process.getuid?.() !== 0).each(ISOLATIONS)(
             ),
           (cleared) => cleared,
         );
+        await rm(join(node.root, 'filler'));
+        const stopped = await node.runPod('stopped');
+        await node.run(stopped, 'c', 'sleep 1000');
+        const lost = await node.run(stopped, 'lost', 'sleep 1000');
+        await fillDisk(join(node.root, 'filler'));
+        const [supervisor] = await processesWith(`supervisor.sh\0${node.root}/containers/${lost}`);
+        process.kill(supervisor!, 'SIGKILL');
+        expect(await node.exited(lost)).toMatchObject({
+          ...{ exitCode: 255, reason: 'Unknown', message: 'its supervisor was killed' },
+        });
+        await node.client.stopPodSandbox({ podSandboxId: stopped });
+        await node.runtime?.close();
+        await node.startInside();
+        const { items } = await node.client.listPodSandbox({});
+        expect(items).toMatchObject([{ id: stopped, state: PodSandboxState.SANDBOX_NOTREADY }]);
+        await node.clear();
         await rm(join(node.root, 'filler'));
         expect(await node.exited(await node.run(await node.runPod('q'), 'd', 'exit 3'))).toMatchObject({
           exitCode: 3,

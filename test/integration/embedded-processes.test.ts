@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
@@ -11,15 +11,7 @@ import {
   logLines,
   until,
 } from './embedded-node.js';
-
-/** Processes whose command line holds this text. */
-async function processesWith(text: string): Promise<number[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
-  const lines = await Promise.all(
-    pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
-  );
-  return pids.filter((_, at) => lines[at]!.includes(text)).map(Number);
-}
+import { processesWith } from './processes-with.js';
 
 describe.each(ISOLATIONS)('processes of containers on the embedded runtime, isolation %s', (isolation) => {
   it('have the environment, arguments and working directory that were asked for, and nothing else', async () => {

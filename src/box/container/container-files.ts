@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { chown, rm, stat } from 'node:fs/promises';
+import { chown, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { LinuxContainerResources } from '#watch/messages';
 import { findClaim, voidClaim, type ProcessClaim } from '../process/process-claim.js';
 import { parseProcessStat, type ProcessIdentity } from '../process/child-identity.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { namesIn } from '#base/fs/names-in.js';
 import { readIfThere, syncPath, writeWhole } from '#base/fs/whole-file.js';
 import { SPOOL_MARK, SpoolReader } from './output/spool-reader.js';
@@ -32,8 +33,10 @@ const OOM_KILLED = 'OOMKilled';
 /** That of a container that never ran. */
 export const START_ERROR = 'StartError';
 const TOO_SMALL = 'its memory limit is too small to start in: the kernel ended its set-up';
-/** Room for the longest line that the supervisor writes. */
-const EXIT_RECORD_BYTES = 64;
+/** What says that a disk is full, or the share of it that this user may have. */
+const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
+/** Room for the longest line that the supervisor writes, or the runtime in its place. */
+const EXIT_RECORD_BYTES = 256;
 
 /** The facts about a container that its supervisor leaves in the container's folder. */
 export class ContainerFiles {
@@ -111,7 +114,21 @@ export class ContainerFiles {
   /** Records an end that no supervisor could: a failed start, a lost supervisor. */
   async writeExit(exit: { code: number; reason: string; message: string }): Promise<void> {
     const message = exit.message.replaceAll(/\s+/g, ' ');
-    await writeWhole(this.#exitPath, `exit ${exit.code} ${exit.reason} ${message}\n`);
+    const line = `exit ${exit.code} ${exit.reason} ${message}`;
+    try {
+      await writeWhole(this.#exitPath, `${line}\n`);
+    } catch (error) {
+      if (!FULL.has(systemCodeOf(error))) throw error;
+      await this.#writeReserved(line);
+    }
+  }
+
+  /** Into the room that {@link reserveExit} has made, as the supervisor does. */
+  async #writeReserved(line: string): Promise<void> {
+    await using file = await open(this.#exitPath, 'r+');
+    const bytes = Buffer.from(line).subarray(0, EXIT_RECORD_BYTES - 1);
+    await file.write(Buffer.concat([bytes, Buffer.from('\n')]), 0, bytes.length + 1, 0);
+    await file.sync();
   }
 
   /** Records that memory ran out in it: its cgroup, which knows it now, does not outlive the boot. */

@@ -2,14 +2,10 @@ import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type Logger } from '#base/log/logger.js';
 import { ContainerFiles } from '../container/container-files.js';
-import {
-  containerRecordFile,
-  sandboxRecordFile,
-  type ContainerRecord,
-} from '../container/container-record.js';
+import { containerRecordFile, type ContainerRecord } from '../container/container-record.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { syncPath } from '#base/fs/whole-file.js';
-import { Sandbox, sandboxRecordPath } from './sandbox.js';
+import { readSandboxRecord, Sandbox } from './sandbox.js';
 
 /** What {@link PodFolders} needs. */
 export interface PodFoldersOptions {
@@ -27,7 +23,7 @@ const UNFINISHED = '.unfinished-';
  * The folders of sandboxes and containers on the disk.
  *
  * ```
- * ROOT/sandboxes/ID/     sandbox.json, the holder's record, files for /etc
+ * ROOT/sandboxes/ID/     sandbox.json (sandbox-stopped.json of a stopped one), the holder's record, files for /etc
  * ROOT/containers/ID/    container.json, scripts, and what the supervisor writes
  * ```
  */
@@ -62,7 +58,7 @@ export class PodFolders {
     const dir = this.sandboxDir(id);
     try {
       const isFolder = (await stat(dir)).isDirectory();
-      const record = isFolder ? await sandboxRecordFile(sandboxRecordPath(dir)).read() : undefined;
+      const record = isFolder ? await readSandboxRecord(dir) : undefined;
       if (record === undefined) {
         await rm(dir, { recursive: true, force: true });
         return undefined;

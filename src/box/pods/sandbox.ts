@@ -1,10 +1,11 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LinuxPodSandboxConfig, PodSandboxState, type PodSandboxConfig } from '#watch/messages';
 import { sandboxRecordFile, type SandboxRecord } from '../container/container-record.js';
 import { findHolder } from '../isolation/sandbox-holder.js';
 import { Mutex } from '#base/async/mutex.js';
 import { isAlive, type ProcessIdentity } from '../process/child-identity.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { syncPath } from '#base/fs/whole-file.js';
 
 /** What a {@link Sandbox} needs. */
@@ -104,9 +105,19 @@ export class Sandbox {
     this.#stopping = true;
   }
 
-  /** Makes it not ready, for good. */
+  /** Makes it not ready, for good. It needs no room on the disk: what ends a pod is what makes room. */
   async markStopped(): Promise<void> {
-    await this.#write({ ...this.#record, stopped: true });
+    const before = recordPathOf(this.dir, this.#record.stopped);
+    const record = { ...this.#record, stopped: true };
+    try {
+      await rename(before, recordPathOf(this.dir, true));
+    } catch (error) {
+      if (systemCodeOf(error) !== 'ENOENT') throw error;
+      // Somebody has removed it.
+      await this.#write(record);
+    }
+    await syncPath(this.dir);
+    this.#record = record;
   }
 
   /** Records changed resources of the pod; those that are not given stay. */
@@ -118,12 +129,19 @@ export class Sandbox {
   }
 
   async #write(record: SandboxRecord): Promise<void> {
-    await sandboxRecordFile(sandboxRecordPath(this.dir)).write(record);
+    await sandboxRecordFile(recordPathOf(this.dir, record.stopped)).write(record);
     this.#record = record;
   }
 }
 
-/** Where the record of a sandbox is in its folder. */
-export function sandboxRecordPath(dir: string): string {
-  return join(dir, 'sandbox.json');
+/** The record in the folder of a sandbox; undefined if there is none. Rejects when it cannot be read. */
+export async function readSandboxRecord(dir: string): Promise<SandboxRecord | undefined> {
+  const stopped = await sandboxRecordFile(recordPathOf(dir, true)).read();
+  if (stopped !== undefined) return { ...stopped, stopped: true };
+  return await sandboxRecordFile(recordPathOf(dir, false)).read();
+}
+
+/** The name says whether the sandbox is stopped. */
+function recordPathOf(dir: string, isStopped: boolean): string {
+  return join(dir, isStopped ? 'sandbox-stopped.json' : 'sandbox.json');
 }

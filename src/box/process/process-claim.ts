@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readlink, symlink } from 'node:fs/promises';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { readIfThere } from '#base/fs/whole-file.js';
 import { parseProcessStat, type ProcessIdentity } from './child-identity.js';
@@ -9,7 +9,8 @@ export interface ProcessClaim {
   readonly identity: ProcessIdentity;
 }
 
-const VOID = 'void\n';
+/** Where the link leads that stands in place of a claim; there is nothing. It takes no room on the disk. */
+const VOID = 'void';
 
 /**
  * Lines of a shell script that claim something for their own process, or end it with that exit status.
@@ -31,16 +32,16 @@ set +C
 /** Who has the claim: undefined when nobody has, or has not finished writing; `void` when nobody ever will. */
 export async function findClaim(path: string): Promise<ProcessClaim | 'void' | undefined> {
   const text = await readIfThere(path);
-  if (text === VOID) return 'void';
+  if (text === undefined && (await readlink(path).catch(() => undefined)) === VOID) return 'void';
   const [bootId = '', line = '', end] = text?.split('\n') ?? [];
   const stat = end === undefined ? undefined : parseProcessStat(line);
   return stat && { bootId, identity: { pid: stat.pid, startTicks: stat.startTicks } };
 }
 
-/** Prevents any later claim; false when one was made, or was prevented, already. */
+/** Prevents any later claim, also on a full disk; false when one was made, or was prevented, already. */
 export async function voidClaim(path: string): Promise<boolean> {
   try {
-    await writeFile(path, VOID, { flag: 'wx', mode: 0o600 });
+    await symlink(VOID, path);
     return true;
   } catch (error) {
     if (systemCodeOf(error) === 'EEXIST') return false;
