@@ -49,8 +49,9 @@ describe('an observer that was installed as a package beside a kubelet', () => {
 
   it('shows the pods of the kubelet, and serves metrics', async () => {
     await untilPrints(podloop('get pods -A'), /^default\s+web-incident\s+1\/1\s+Running\b/m);
-    await untilPrints('curl -s http://127.0.0.1:10247/metrics', /^podloop_findings\b/m);
-    expect(await shell('curl -s http://127.0.0.1:10247/healthz')).toMatch(/^ok/);
+    const page = async (name: string) => (await fetch(`http://127.0.0.1:10247/${name}`)).text();
+    expect(await page('metrics')).toMatch(/^podloop_runtime_info\{name="containerd"/m);
+    expect(await page('healthz')).toMatch(/^ok/);
   });
 
   it('has on record how a container ended', async () => {
