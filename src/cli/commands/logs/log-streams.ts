@@ -108,11 +108,13 @@ export class LogStreams {
     }
   }
 
-  /** A container that has not started yet is waited for. */
+  /** Waits for a container that has not started yet, and says once for each reason why. */
   async #followContainer(source: LogSource, { isNext = false } = {}): Promise<void> {
     const { flags, session, host } = this.#options;
     const { clock, stderr } = host;
     const beganMs = clock.monotonicMs();
+    // A pull that fails again and again goes from one reason to another and back.
+    const printed = new Set<string>();
     for (;;) {
       try {
         await this.#printOne(source, isNext);
@@ -121,7 +123,8 @@ export class LogStreams {
         if (flags.ignoreErrors) return this.#printError(error);
         if (!(error instanceof ApiError)) throw error;
         if (clock.monotonicMs() - beganMs >= flags.podRunningTimeout) throw error;
-        await stderr.writeLine(escapeTerminal(error.told));
+        if (!printed.has(error.told)) await stderr.writeLine(escapeTerminal(error.told));
+        printed.add(error.told);
         await clock.sleep(RETRY_MS, session.signal);
       }
     }

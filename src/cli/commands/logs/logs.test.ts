@@ -125,6 +125,30 @@ describe('podloop logs', () => {
     },
   );
 
+  it('says once for each reason why a container that it follows has not started', async () => {
+    const clock = new FakeClock();
+    const reasons = ['ContainerCreating', 'ContainerCreating', 'a', 'b', 'a', 'b'];
+    agent.on(`GET ${PODS_PATH}/web`, () => aKubePod('web'));
+    agent.on(`GET ${PODS_PATH}/web/log`, (_, answer) => {
+      const reason = reasons.shift();
+      if (reason === undefined) answer.end('started\n');
+      else sendStatus(answer, 400, 'BadRequest', `main is waiting to start: ${reason}`);
+      return undefined;
+    });
+    const { ended } = lab.start(['logs', '-f', 'web', '--pod-running-timeout=1h'], { more: { clock } });
+    let isOver = false;
+    void ended.then(() => (isOver = true));
+    const goOn = async (): Promise<boolean> => {
+      await clock.advance(1_000);
+      return isOver;
+    };
+    await expect.poll(goOn).toBe(true);
+    const { code, stdout, stderr } = await ended;
+    expect([code, stdout]).toEqual([0, 'started\n']);
+    const lines = ['ContainerCreating', 'a', 'b'].map((reason) => `main is waiting to start: ${reason}`);
+    expect(stderr.replaceAll('Error from server (BadRequest): ', '').trimEnd().split('\n')).toEqual(lines);
+  });
+
   describe('through restarts', () => {
     const running = (restartCount: number, phase = 'Running'): object =>
       aKubePod('web', { status: { phase, containerStatuses: [{ name: 'main', restartCount }] } });
