@@ -122,7 +122,10 @@ export class SyncPodHarness implements AsyncDisposable {
       channels: this.channels,
       users: {
         findProblem: () => this.usersProblem,
-        take: (_uid, present) => Promise.resolve(present ?? { hostId: 131_072, length: 65_536 }),
+        take: (_uid, present) =>
+          Promise.resolve(
+            present === undefined || present === 'unknown' ? { hostId: 131_072, length: 65_536 } : present,
+          ),
       },
       ...{ ...common, changes: runtime, commands: runtime, runtime, events: { record }, logger: this.logger },
       images: new ImageManager({ changes: runtime, events: { record }, clock }),

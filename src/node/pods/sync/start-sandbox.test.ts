@@ -271,9 +271,9 @@ describe('a sandbox of a pod with users of its own', () => {
         return problem;
       },
       take: async (uid, present) => {
-        asked.push(`take ${uid}`);
+        asked.push(`take ${uid}${present === 'unknown' ? ' of an unknown sandbox' : ''}`);
         if (failure !== undefined) throw failure;
-        return Promise.resolve(present ?? idRange);
+        return Promise.resolve(present === 'unknown' ? idRange : (present ?? idRange));
       },
     };
     return { users, asked };
@@ -294,7 +294,8 @@ describe('a sandbox of a pod with users of its own', () => {
     await start();
     asked.length = 0;
     expect(await start('web-sandbox-0')).toMatchObject({ sandbox: { idRange } });
-    expect(asked).toEqual(['take u1']);
+    // The fake runtime does not report them.
+    expect(asked).toEqual(['take u1 of an unknown sandbox']);
   });
 
   it.each([

@@ -175,7 +175,8 @@ export class SandboxStarter {
       if (problem !== undefined) throw new Error(problem);
     }
     const present = observed.sandboxes.find(({ id }) => id === actions.sandboxId);
-    return await users.take(pod.metadata.uid, present?.idRange);
+    const ofSandbox = actions.sandboxId === undefined ? undefined : (present?.idRange ?? 'unknown');
+    return await users.take(pod.metadata.uid, ofSandbox);
   }
 
   async #handlerOf(pod: NodePod, signal: AbortSignal): Promise<string> {

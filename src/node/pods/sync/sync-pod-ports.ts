@@ -142,9 +142,10 @@ export interface PodUsers {
   /**
    * The ids of a pod's users on the node. No other pod has them, and they stay the same when the agent restarts.
    *
-   * `present`: the ids of its running sandbox, if known. Rejects in the kubelet's words if there are none.
+   * `present`: the ids of its running sandbox; undefined if it has none. Rejects in the kubelet's words if there are
+   * none, and for a sandbox whose ids nobody knows: containers with other ones cannot join it.
    */
-  take(podUid: string, present: IdRange | undefined): Promise<IdRange>;
+  take(podUid: string, present: IdRange | 'unknown' | undefined): Promise<IdRange>;
 }
 
 /** Limits of whole pods. */

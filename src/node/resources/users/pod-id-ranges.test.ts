@@ -96,6 +96,17 @@ describe('the ids of a pod', () => {
     expect(await (await open()).take('u1')).toEqual(present);
   });
 
+  it('are not guessed for a sandbox whose ids nobody knows', async () => {
+    const ranges = await open();
+    await expect(ranges.take('u1', 'unknown')).rejects.toThrow(/is lost, .* "podloop restart" gives it new/);
+    await expect(stat(paths.idRangeFile('u1'))).rejects.toThrow('ENOENT');
+    const present = { hostId: 4 * UNIT, length: UNIT };
+    expect(await ranges.take('u1', present)).toEqual(present);
+    expect(await ranges.take('u1', 'unknown')).toEqual(present);
+    await rm(paths.podDir('u1'), { recursive: true });
+    expect(await ranges.take('u1', 'unknown')).toEqual(present);
+  });
+
   it('go back when nobody wants the pod and its folder is gone, and not before', async () => {
     ids = { first: UNIT, count: UNIT };
     const ranges = await open();

@@ -41,6 +41,8 @@ export interface PodIdRangesOptions {
 }
 
 const READS_AT_ONCE = 16;
+const LOST =
+  'user namespace: the file with the ids of the pod is lost, and the runtime does not report those of its sandbox; "podloop restart" gives it new ones';
 
 /** See the module. */
 export class PodIdRanges {
@@ -81,10 +83,11 @@ export class PodIdRanges {
   /**
    * The range of a pod: the one that it has, or a new one, which is on disk when this resolves.
    *
-   * `present`: what the runtime reports of the pod's running sandbox, which counts where there is no file.
-   * Rejects in the kubelet's words when there is none.
+   * `present`: what the runtime reports of the pod's running sandbox, which counts where there is no file; undefined
+   * where there is no sandbox. Rejects in the kubelet's words when there is none, and where only an unknown sandbox has
+   * one: a new range would be written for good, and no container with it can join that sandbox.
    */
-  async take(uid: string, present?: IdRange): Promise<IdRange> {
+  async take(uid: string, present?: IdRange | 'unknown'): Promise<IdRange> {
     return await this.#turns.run(uid, async () => {
       const known = await this.#readKnown(uid).catch((error: unknown) => {
         throw new Error(`user namespace: ${messageOf(error)}`, { cause: error });
@@ -92,8 +95,10 @@ export class PodIdRanges {
       if (known !== undefined) return known;
       // Its folder may have been removed and made again.
       const hadBefore = this.#byUid.get(uid);
+      if (hadBefore === undefined && present === 'unknown') throw new Error(LOST);
+      const reported = present === 'unknown' ? undefined : present;
       try {
-        const range = hadBefore ?? present ?? this.#choose(await this.#readNodeIds());
+        const range = hadBefore ?? reported ?? this.#choose(await this.#readNodeIds());
         this.#reserve(uid, range);
         await this.#write(uid, range);
         return range;
