@@ -276,6 +276,14 @@ describe('podloop up refuses', () => {
       'error: name the folder before the flags of "podloop run": podloop up FOLDER --image-dir\n',
     ],
     [['a', 'b'], 'error: one folder is one agent; for another one: podloop up b\n'],
+    [
+      ['a', '--image-dir', 'x', '--web'],
+      'error: an agent in the background has no terminal for the link of its page; instead: podloop up a, then: podloop web\n',
+    ],
+    [
+      ['--web', 'a'],
+      'error: an agent in the background has no terminal for the link of its page; instead: podloop up FOLDER, then: podloop web\n',
+    ],
   ])('%j', async (args, words) => {
     const { code, stderr } = await lab.start(['up', ...args]).ended;
     expect([code, stderr]).toEqual([1, words]);

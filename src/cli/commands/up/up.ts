@@ -52,6 +52,10 @@ Examples:
   # On the embedded runtime
   podloop up ./pods --runtime-endpoint embedded --image-dir ./images
 
+  # Its page in the browser
+  podloop up ./pods
+  podloop web
+
   # What runs, and its end
   podloop ps
   podloop down ./pods`;
@@ -85,6 +89,12 @@ export function upCommand(host: CliHost): Command {
 }
 
 async function up(folder: string, more: readonly string[], flags: UpFlags, host: CliHost): Promise<void> {
+  if ([folder, ...more].includes('--web')) {
+    const given = folder.startsWith('-') ? 'FOLDER' : quoteWord(folder);
+    throw failure(
+      `an agent in the background has no terminal for the link of its page; instead: podloop up ${given}, then: podloop web`,
+    );
+  }
   if (folder.startsWith('-')) {
     throw failure(
       folder === '-'
