@@ -72,9 +72,9 @@ const FLAG_GROUPS = {
 };
 
 const HELP = `
-A pod is stopped, and stays so until "podloop start", until its manifest changes, or is applied again. A pod of a Deployment or another workload is
-replaced. All other objects are removed with their files; one that stands in a file with others is left to whoever wrote that. A PersistentVolumeClaim goes with its
-volume and all that is in it, unless a pod has it.
+A pod is stopped, and stays so until "podloop start", until its manifest changes, or is applied again; its manifest stays. A pod of a Deployment or another workload is
+replaced. All other objects lose their manifest: its file is removed, or it is cut out of a file with others. A warning names the file, unless "podloop apply" wrote it.
+A PersistentVolumeClaim goes with its volume and all that is in it, unless a pod has it.
 
 Examples:
   # Stop a pod, and wait until it has ended
@@ -89,12 +89,10 @@ Examples:
   # What a file says
   podloop delete -f web.yaml --wait=false`;
 
-/** `podloop delete`: stops pods of a running agent, and removes ConfigMaps and Secrets. */
+/** `podloop delete`: stops pods of a running agent, and removes other objects with their manifests. */
 export function deleteCommand(host: CliHost): Command {
   const command = new Command('delete')
-    .description(
-      'Stop pods of a running agent until their manifests change, and remove ConfigMaps and Secrets.',
-    )
+    .description('Stop pods of a running agent until their manifests change, and remove all other objects.')
     .argument('[what...]', 'Kind and names, as in "pod web db" or "pod/web"');
   for (const option of fileOptions()) command.addOption(option);
   addSessionFlags(command)

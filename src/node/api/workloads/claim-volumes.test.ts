@@ -88,6 +88,21 @@ describe('a claim that is removed', () => {
     expect(answer).toMatchObject({ headers: { warning: `299 - "${note}"` } });
   });
 
+  it('says what became of a file that somebody has written by hand, also when that is only tried', async () => {
+    const ofFile = 'its manifest /m/mine.yaml was removed';
+    const byHand = async (): Promise<Removed> => Promise.resolve({ kind: 'removed', note: ofFile });
+    const { volumes } = setUp({ volume: aVolume() });
+    const expected = { kind: 'removed', note: ofFile };
+    expect(await removeWithVolume(byHand, volumes)(object, signal)).toEqual(expected);
+    expect(await removeWithVolume(byHand, volumes)({ ...object, isDryRun: true }, signal)).toEqual(expected);
+    const note = 'an empty volume is made again';
+    const { volumes: again } = setUp({ volume: aVolume(), note });
+    expect(await removeWithVolume(byHand, again)(object, signal)).toEqual({
+      kind: 'removed',
+      note: `${ofFile}; ${note}`,
+    });
+  });
+
   it('passes on what is no claim', async () => {
     const { removed, volumes } = setUp({ volume: aVolume() });
     const remove = removeWithVolume(async () => Promise.resolve(inFile), volumes);

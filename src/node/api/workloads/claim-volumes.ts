@@ -91,10 +91,11 @@ export function removeWithVolume(remove: RemoveObject, volumes: NodeVolumes): Re
     const removed = await remove(object, signal);
     const isAbsent = removed.kind === 'not found' && volume === undefined;
     if (removed.kind === 'refused' || isAbsent) return removed;
-    if (object.isDryRun) return { kind: 'removed' };
+    if (object.isDryRun) return removed.kind === 'removed' ? removed : { kind: 'removed' };
     if ((await volumes.remove({ ...object, isForGood: true })) === 'in use') return refusal();
-    const note = volumes.comesBackBy(object);
-    return { kind: 'removed', ...(note === undefined ? {} : { note }) };
+    const ofFile = removed.kind === 'removed' ? removed.note : undefined;
+    const notes = [ofFile, volumes.comesBackBy(object)].filter((note) => note !== undefined);
+    return { kind: 'removed', ...(notes.length === 0 ? {} : { note: notes.join('; ') }) };
   };
 }
 

@@ -33,14 +33,22 @@ function setUp(source: string | undefined, hasFolder = true) {
 }
 
 describe('an object is taken out of the manifests', () => {
+  const asApplied = `${JSON.stringify(SETTINGS, null, 2)}\n`;
+
   it('with its file', async () => {
-    await writeFile(join(folder, 'default_settings.configmap.yaml'), JSON.stringify(SETTINGS));
+    await writeFile(join(folder, 'default_settings.configmap.yaml'), asApplied);
     expect(await setUp('file')()).toEqual({ kind: 'removed' });
     expect(await readdir(folder)).toEqual([]);
   });
 
+  it('with a word about a file that somebody has written by hand, whatever it is called', async () => {
+    const file = join(folder, 'default_settings.configmap.yaml');
+    await writeFile(file, JSON.stringify(SETTINGS));
+    expect(await setUp('file')()).toEqual({ kind: 'removed', note: `its manifest ${file} was removed` });
+  });
+
   it('before the agent has seen it', async () => {
-    await writeFile(join(folder, 'default_settings.configmap.yaml'), JSON.stringify(SETTINGS));
+    await writeFile(join(folder, 'default_settings.configmap.yaml'), asApplied);
     expect(await setUp(undefined)()).toEqual({ kind: 'removed' });
   });
 

@@ -297,10 +297,12 @@ describe('an object that is to go', () => {
     expect(await writer().remove(KEY, false)).toEqual({ kind: 'removed' });
     expect(await writer().remove(KEY, false)).toEqual({ kind: 'not there' });
     found = 'mine.json';
-    await writeFile(join(folder, 'mine.json'), JSON.stringify(secret('x')));
-    expect(await writer().remove(KEY, true)).toEqual({ kind: 'removed' });
+    const file = join(folder, 'mine.json');
+    await writeFile(file, JSON.stringify(secret('x')));
+    const wouldBe = `its manifest ${file} would be removed`;
+    expect(await writer().remove(KEY, true)).toEqual({ kind: 'removed', note: wouldBe });
     expect(await readdir(folder)).toEqual(['mine.json']);
-    const note = `its manifest ${join(folder, 'mine.json')} was removed`;
+    const note = `its manifest ${file} was removed`;
     expect(await writer().remove(KEY, false)).toEqual({ kind: 'removed', note });
     expect(await readdir(folder)).toEqual([]);
   });
@@ -310,7 +312,8 @@ describe('an object that is to go', () => {
     const file = join(folder, 'shared.yaml');
     const web = `# web\n${JSON.stringify(pod('a:1'))}\n`;
     await writeFile(file, `${web}---\n# the key\n${JSON.stringify(secret('x'))}\n`);
-    expect(await writer().remove(KEY, true)).toEqual({ kind: 'removed' });
+    const wouldBe = `its manifest would be cut out of ${file}`;
+    expect(await writer().remove(KEY, true)).toEqual({ kind: 'removed', note: wouldBe });
     expect(await readFile(file, 'utf8')).toContain('Secret');
     const cutOut = { kind: 'removed', note: `its manifest was cut out of ${file}` };
     expect(await writer().remove(KEY, false)).toEqual(cutOut);
@@ -347,7 +350,8 @@ describe('an object that is to go', () => {
     found = 'shared.yaml';
     const file = join(folder, 'shared.yaml');
     await writeFile(file, text);
-    expect(await writer().remove(KEY, true)).toEqual({ kind: 'removed' });
+    const wouldBe = `its manifest would be cut out of ${file}`;
+    expect(await writer().remove(KEY, true)).toEqual({ kind: 'removed', note: wouldBe });
     expect(await readFile(file, 'utf8')).toBe(text);
     const note = `its manifest was cut out of ${file}`;
     expect(await writer().remove(KEY, false)).toEqual({ kind: 'removed', note });
@@ -359,6 +363,35 @@ describe('an object that is to go', () => {
     expect(await writer().remove(WEB, false)).toMatchObject({ kind: 'removed' });
     found = undefined;
     expect(await writer().remove(WEB, false)).toEqual({ kind: 'not there' });
+  });
+
+  it.each([
+    ['a comment', (text: string) => `# mine\n${text}`, 'its manifest FILE was removed'],
+    [
+      'another document',
+      (text: string) => `${text}---\n${JSON.stringify(pod('a:1'))}\n`,
+      'its manifest was cut out of FILE',
+    ],
+  ])(
+    'goes with a word out of the writer’s own file to which somebody has added %s',
+    async (_what, edit, note) => {
+      await writer().apply(KEY, secret('x'));
+      const file = join(folder, (await readdir(folder))[0]!);
+      await writeFile(file, edit(await readFile(file, 'utf8')));
+      expect(await writer().remove(KEY, false)).toEqual({
+        kind: 'removed',
+        note: note.replace('FILE', file),
+      });
+    },
+  );
+
+  it('goes without a word out of a file that the writer has written and changed', async () => {
+    await writer().apply(WEB, pod('a:1'));
+    await writer().apply(WEB, pod('a:2'));
+    expect(await writer().remove(WEB, false)).toEqual({ kind: 'removed' });
+    // Written as JSON, as YAML of some programs reads it otherwise.
+    await writer().apply(KEY, secret('2026-12-01T00:00:00Z'));
+    expect(await writer().remove(KEY, false)).toEqual({ kind: 'removed' });
   });
 
   it('is looked for in the folder alone, whatever it is called', async () => {

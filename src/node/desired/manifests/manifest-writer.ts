@@ -91,7 +91,7 @@ export interface ApplyModes {
 
 /** The result of removing an object. */
 export type RemoveOutcome =
-  /** `note`: what became of a file that somebody has written by hand. */
+  /** `note`: what became of a file that somebody has written or edited by hand, or what would become of it. */
   { readonly kind: 'removed'; readonly note?: string } | { readonly kind: 'not there' } | Obstacle;
 
 const MAX_STEM_LENGTH = 200;
@@ -127,16 +127,18 @@ export class ManifestWriter {
     const rest = this.#cut(text, place);
     if (rest === null) return othersIn(path);
     if (rest !== undefined && !this.#isOnlyChange(text, rest, path, 'removed')) return othersIn(path);
-    if (isDryRun) return { kind: 'removed' };
+    const done = isDryRun ? 'would be' : 'was';
+    const what =
+      rest === undefined ? `its manifest ${path} ${done} removed` : `its manifest ${done} cut out of ${path}`;
+    const isOwn = basename(path) === fileNameOf(object) && isAsWritten(text);
+    const outcome: RemoveOutcome = { kind: 'removed', ...(isOwn ? {} : { note: what }) };
+    if (isDryRun) return outcome;
     if (rest !== undefined) await writeWhole(path, rest, { keepsOwner: true });
     else {
       await rm(path, { force: true });
       await syncPath(folder);
     }
-    if (basename(path) === fileNameOf(object)) return { kind: 'removed' };
-    const note =
-      rest === undefined ? `its manifest ${path} was removed` : `its manifest was cut out of ${path}`;
-    return { kind: 'removed', note };
+    return outcome;
   }
 
   async #apply(
@@ -254,9 +256,9 @@ export class ManifestWriter {
    * YAML, too.
    */
   #toText(written: object, meant: ManifestReading, name: string): string {
-    const json = `${JSON.stringify(written, null, 2)}\n`;
+    const json = toJson(written);
     if (name.endsWith('.json')) return json;
-    const yaml = stringify(written, { schema: 'yaml-1.1' });
+    const yaml = toYaml(written);
     const read = this.#read(yaml, name);
     return read.problems.length === 0 && isSame(read, meant) ? yaml : json;
   }
@@ -283,6 +285,21 @@ function fileNameOf({ kind, namespace, name }: AppliedObject): string {
   const digest = createHash('sha256').update(stem).digest('hex').slice(0, 12);
   const short = stem.length <= MAX_STEM_LENGTH ? stem : `${stem.slice(0, MAX_STEM_LENGTH)}-${digest}`;
   return `${short}.${kind.toLowerCase()}.yaml`;
+}
+
+function toJson(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+function toYaml(value: unknown): string {
+  return stringify(value, { schema: 'yaml-1.1' });
+}
+
+/** Whether a text is one object in the form in which the writer prints it, and so has nothing else in it. */
+function isAsWritten(text: string): boolean {
+  const [document, ...others] = parseYamlDocuments(text);
+  if (document === undefined || others.length > 0 || document.problems.length > 0) return false;
+  return text === toYaml(document.value) || text === toJson(document.value);
 }
 
 /** Where an object was found, and what is read there: that object. */
