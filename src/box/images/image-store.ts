@@ -45,8 +45,10 @@ import { ImageRepair } from './image-repair.js';
 import {
   type ImageReference,
   parseReference,
+  referencesFor,
   toReferenceText,
   tryParseReference,
+  withoutReference,
 } from './image-reference.js';
 import { type ResolvedImage } from './image-resolver.js';
 import { toPlatform } from './platform.js';
@@ -55,7 +57,7 @@ import { type ImageVerifiers } from './image-verifiers.js';
 import { isDigest } from './archive/digest.js';
 import { type ImageConfig, type Platform } from './archive/oci-documents.js';
 import { OverlayProbe } from './overlay-probe.js';
-import { referencesFor, withoutReference } from './pulled-references.js';
+import { type LayerProgress, PullsUnderWay } from './pulls-under-way.js';
 import { Trash } from './trash.js';
 import { diskIsFull, isFull, UNPACK_LIMITS, type UnpackLimits } from './archive/unpack-limits.js';
 import { UsageMeter, type MeasuredUsage } from './usage-meter.js';
@@ -100,19 +102,6 @@ export interface LoadChoices {
   readonly onImage?: (image: Image, names: readonly string[]) => void;
 }
 
-/** How far a layer is, in bytes as they are stored. */
-export interface LayerProgress {
-  readonly digest: string;
-  readonly size: number;
-  readonly fetched: number;
-  readonly unpacked: number;
-}
-
-interface PullUnderWay {
-  readonly image: string;
-  layers: readonly Layer[];
-}
-
 interface Parts {
   readonly search: ImageSearch;
   readonly registries: RegistryClient | undefined;
@@ -136,12 +125,13 @@ export class ImageStore {
   readonly #changes = new Mutex();
 
   readonly #limits: UnpackLimits;
-  readonly #pulls = new Set<PullUnderWay>();
+  readonly #pulls: PullsUnderWay;
   readonly #repair: ImageRepair;
 
   private constructor(parts: Parts, limits: UnpackLimits, clock: Clock) {
     this.#parts = parts;
     this.#limits = limits;
+    this.#pulls = new PullsUnderWay(parts);
     const collect = (): Promise<void> => this.#changes.run(() => this.#collect());
     this.#repair = new ImageRepair({ ...parts, clock, collect });
   }
@@ -209,37 +199,26 @@ export class ImageStore {
     if (isHostImage(name)) return HOST;
     const { login, platform = toPlatform(process.arch), onFound } = choices;
     const lease = this.#parts.blobs.lease();
-    const pull: PullUnderWay = { image: name, layers: [] };
-    this.#pulls.add(pull);
+    const pull = this.#pulls.begin(name);
     try {
       const found = await this.#find(name, parsed, { login, lease, platform, signal });
       // Its documents are here, none of its layers is.
       await this.#parts.verifiers?.verify(name, found.target, signal);
       pull.layers = found.layers;
-      onFound?.(() => this.#progressOf(found.layers), found.target.digest);
+      onFound?.(() => this.#pulls.progressOf(found.layers), found.target.digest);
       return await this.#unpack(found, referencesFor(found, parsed?.name, parsed?.tag), signal);
     } catch (error) {
       lease.release();
       throw await this.#makeRoomAfter(error);
     } finally {
-      this.#pulls.delete(pull);
+      this.#pulls.end(pull);
       lease.release();
     }
   }
 
   /** The pulls that are under way, oldest first, and how far each of them is. */
   get pulls(): readonly { readonly image: string; readonly layers: readonly LayerProgress[] }[] {
-    return [...this.#pulls].map(({ image, layers }) => ({ image, layers: this.#progressOf(layers) }));
-  }
-
-  #progressOf(layers: readonly Layer[]): readonly LayerProgress[] {
-    const { blobs, chains } = this.#parts;
-    return layers.map(({ descriptor }) => {
-      const { digest, size } = descriptor;
-      const unpacked = chains.unpackedBytes(layers, descriptor);
-      // What an image folder has is not fetched.
-      return { digest, size, unpacked, fetched: Math.max(unpacked, blobs.storedBytes(digest)) };
-    });
+    return this.#pulls.list();
   }
 
   /**
@@ -255,7 +234,7 @@ export class ImageStore {
     try {
       const archive = await ImageArchive.open(chunks, { folder, name, limits: this.#limits, signal });
       for (const entry of archive.entries) {
-        const onLayers = (layers: readonly Layer[]): void => onFound?.(() => this.#progressOf(layers));
+        const onLayers = (layers: readonly Layer[]): void => onFound?.(() => this.#pulls.progressOf(layers));
         const found = await archive.store(entry, { blobs, lease, platform, signal }, onLayers);
         const references = entry.names.flatMap((each) => {
           const parsed = parseReference(each);

@@ -12,7 +12,8 @@ import { HastyClock } from '#support/fakes/hasty-clock.js';
 import { type BlobRef, type MadeImage } from '#support/fakes/oci-layout.js';
 import { SILENT_LOGGER } from '#base/log/logger.js';
 import { type Image } from '#watch/messages';
-import { ImageStore, type LayerProgress } from '../images/image-store.js';
+import { ImageStore } from '../images/image-store.js';
+import { type LayerProgress } from '../images/pulls-under-way.js';
 
 const NEVER = new AbortController().signal;
 const INDEX = 'application/vnd.oci.image.index.v1+json';

@@ -15,8 +15,7 @@
  *
  * @module
  */
-import { readFile, realpath } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { Wakeup } from '#base/async/wakeup.js';
 import { messageOf } from '#base/errors/errors.js';
@@ -27,7 +26,6 @@ import {
   contains,
   formatIpv4Range,
   type Ipv4Range,
-  overlap,
   parseIpv4,
   parseIpv4Range,
 } from '#base/wire/ipv4-range.js';
@@ -36,22 +34,19 @@ import { serviceVariables, toAddressedService } from '#kube/workloads/service-va
 import { type Service } from '#kube/workloads/workload.js';
 import { type DnsNames, computeDnsNames } from './dns/dns-names.js';
 import { type DnsCounts, DnsServer } from './dns/dns-server.js';
-import { parseRoutes } from '#base/proc/net-tables.js';
 import { OwnLinks } from './own-links.js';
 import { type ServedService, toServedServices } from './served-services.js';
 import {
-  type AddressPool,
   assignServices,
-  chooseServiceRange,
   dnsAddressOf,
-  isOfPool,
   keyOfService,
   SERVICE_RECORD,
   type ServiceRecord,
 } from './service-addresses.js';
 import { computeServiceEndpoints, type EndpointPod, type ServiceEndpoints } from './service-endpoints.js';
-import { canHaveLink, isServiceLink, ServiceNetwork, type ServiceNetworkKind } from './service-network.js';
-import { type ProxyListener, ServiceProxies } from './service-proxies.js';
+import { canHaveLink, ServiceNetwork, type ServiceNetworkKind } from './service-network.js';
+import { type ProxyListener, ServiceProxies, toListeners } from './service-proxies.js';
+import { findRange, rootOf } from './service-range.js';
 import { type ServiceRoute, toServiceRoutes } from './service-routes.js';
 
 /** An event about a Service, in the words of Kubernetes where it has some. */
@@ -450,46 +445,6 @@ export class LocalServices {
     const uid = this.#record.services[keyOfService(service)]?.uid ?? '';
     this.#options.onEvent({ service, uid }, { type: 'Warning', reason, message });
   }
-}
-
-/** Where this process listens: the node's ports, which the kernel's rules do not cover at all of its addresses. */
-function toListeners(routes: readonly ServiceRoute[], kind: ServiceNetworkKind): ProxyListener[] {
-  return routes.flatMap((route) => {
-    const { name, protocol, byClient, targets, address, port, nodePort } = route;
-    if (targets.length === 0) return [];
-    const listener = { name, protocol, byClient, targets };
-    return [
-      ...(kind === 'nftables' ? [] : [{ ...listener, address, port }]),
-      ...(nodePort === undefined
-        ? []
-        : ['0.0.0.0', '::'].map((any) => ({ ...listener, address: any, port: nodePort }))),
-    ];
-  });
-}
-
-async function rootOf(rootDir: string): Promise<string> {
-  return realpath(rootDir).catch(() => resolve(rootDir));
-}
-
-/** The range that is asked for, else the one on record, unless it is of no use here; else a free one. */
-async function findRange(
-  { rootDir, cidr, logger }: Pick<LocalServicesOptions, 'rootDir' | 'cidr' | 'logger'>,
-  record: ServiceRecord | undefined,
-  pool: AddressPool,
-): Promise<Ipv4Range> {
-  const asked = cidr === '' ? undefined : parseIpv4Range(cidr);
-  const known = record === undefined ? undefined : parseIpv4Range(record.range);
-  if (asked === undefined && known !== undefined && isOfPool(known, pool)) return known;
-  const routes = parseRoutes(await readFile('/proc/net/route', 'latin1').catch(() => ''))
-    .filter(({ link, range: { prefix } }) => prefix > 0 && !isServiceLink(link))
-    .map(({ range }) => range);
-  const range = asked ?? chooseServiceRange(await rootOf(rootDir), pool, routes);
-  const taken = routes.find((route) => overlap(route, range));
-  if (taken !== undefined) {
-    const facts = { range: formatIpv4Range(range), route: formatIpv4Range(taken) };
-    logger.warn('A route of this machine overlaps the range of Services', facts);
-  }
-  return range;
 }
 
 /** A stub on the loopback cannot be reached by what comes from a pod. */

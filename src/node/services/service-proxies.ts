@@ -10,7 +10,8 @@ import { createSocket, type RemoteInfo, type Socket as UdpSocket } from 'node:dg
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { messageOf } from '#base/errors/errors.js';
 import { type Clock, type ClockTimer } from '#base/time/clock.js';
-import { type RouteTarget } from './service-routes.js';
+import { type ServiceNetworkKind } from './service-network.js';
+import { type RouteTarget, type ServiceRoute } from './service-routes.js';
 
 /** A port to listen at. */
 export interface ProxyListener {
@@ -294,4 +295,19 @@ function hashOf(text: string): number {
   let hash = 0;
   for (const letter of text) hash = (hash * 31 + letter.codePointAt(0)!) >>> 0;
   return hash;
+}
+
+/** Where this process listens: the node's ports, which the kernel's rules do not cover at all of its addresses. */
+export function toListeners(routes: readonly ServiceRoute[], kind: ServiceNetworkKind): ProxyListener[] {
+  return routes.flatMap((route) => {
+    const { name, protocol, byClient, targets, address, port, nodePort } = route;
+    if (targets.length === 0) return [];
+    const listener = { name, protocol, byClient, targets };
+    return [
+      ...(kind === 'nftables' ? [] : [{ ...listener, address, port }]),
+      ...(nodePort === undefined
+        ? []
+        : ['0.0.0.0', '::'].map((any) => ({ ...listener, address: any, port: nodePort }))),
+    ];
+  });
 }

@@ -30,8 +30,8 @@ import { type JobEnd, toJobEnd } from './job.js';
 import { makePod } from './make-pod.js';
 import { type PodProgress, type WorkloadEvent } from './reconciling.js';
 import { reconcileTree } from './reconcile-tree.js';
-import { claimNameOf } from './stateful-set.js';
 import { toV1Workloads, type V1Workload } from './v1-workload.js';
+import { claimsOf, type DeclaredClaim, declaredClaims } from './workload-claims.js';
 import {
   type ControlledKind,
   type ControlledWorkload,
@@ -100,16 +100,6 @@ interface Source {
   readonly wanted: ReadonlySet<string>;
 }
 
-/** A claim that a manifest has, or a workload of one. */
-export interface DeclaredClaim {
-  /** `file`, `http`, `stdin`. */
-  readonly source: string;
-  readonly namespace: string;
-  readonly name: string;
-  /** The workload that has it: `StatefulSet default/db`; undefined for one that is in a manifest itself. */
-  readonly owner?: string;
-}
-
 /** What earlier agents have stored. Unreadable records are left out. */
 export async function readWorkloadTrees(folder: string): Promise<WorkloadTree[]> {
   const { values } = await new RecordFolder<WorkloadTree>({ folder, parse: parseTree }).load();
@@ -163,18 +153,8 @@ export class WorkloadControllers {
 
   /** The claims of manifests, and those that StatefulSets have now, with their sources. */
   claims(): DeclaredClaim[] {
-    const written = [...this.#sources].flatMap(([source, { delivery }]) =>
-      delivery.workloads
-        .filter(({ kind }) => kind === 'PersistentVolumeClaim')
-        .map(({ metadata: { namespace, name } }) => ({ source, namespace, name })),
-    );
-    const ofSets = this.list().flatMap(({ source, root }) =>
-      claimsOf(root).map(({ namespace, name }) => ({
-        ...{ source, namespace, name },
-        owner: nameOfWorkload(root.object),
-      })),
-    );
-    return [...written, ...ofSets];
+    const delivered = [...this.#sources].map(([source, { delivery }]) => ({ source, ...delivery }));
+    return declaredClaims(delivered, this.list());
   }
 
   /** The Jobs and CronJobs of manifests, each with its end. */
@@ -474,19 +454,4 @@ function keyOf(source: string, { kind, metadata }: ControlledWorkload): string {
 
 function fileNameOf(key: string): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 32);
-}
-
-/** The claims of the pods of a StatefulSet; none of other workloads. */
-function claimsOf({
-  object,
-  pods,
-}: WorkloadRecord): { readonly namespace: string; readonly name: string; readonly spec: ClaimSpec }[] {
-  if (object.kind !== 'StatefulSet') return [];
-  const { metadata, spec: wanted } = object;
-  return pods.flatMap(({ index }) =>
-    (wanted.volumeClaimTemplates ?? []).map(({ metadata: claim, spec }) => {
-      const name = claimNameOf(claim.name, metadata.name, index!);
-      return { namespace: metadata.namespace, name, spec };
-    }),
-  );
 }

@@ -7,7 +7,7 @@ import {
 import { AuthConfig, ImageSpec } from '#watch/messages';
 import { type Clock } from '#base/time/clock.js';
 import { invalidArgument } from '../../rpc-error.js';
-import { type LayerProgress } from '../../images/image-store.js';
+import { type LayerProgress } from '../../images/pulls-under-way.js';
 import { parsePlatform } from '../../images/platform.js';
 import {
   ARCHIVE_NAME,

@@ -21,7 +21,7 @@ import { type PodEventRecorder } from '#kube/pod/pod-event-recorder.js';
 import { type PodRef } from '#kube/pod/pod-ref.js';
 import { isTerminalPhase } from '#kube/pod/v1-pod-status.js';
 import { type NodeFacts } from '../../runtime/config/node-facts.js';
-import { emptyPodStatus, type PodPaths, type PodStatus, type Runtime } from '#watch';
+import { type PodPaths, type PodStatus, type Runtime } from '#watch';
 import { type RuntimeChanges } from '../../runtime/runtime-changes.js';
 import { toV1ContainerId } from '../../status/container-state.js';
 import { type StartFailures } from '../../status/start-failures.js';
@@ -48,9 +48,9 @@ import { describeActions } from '../actions/describe-actions.js';
 import { type PodActions } from '../actions/pod-actions.js';
 import { hasBegun } from '../../status/all-containers-restart.js';
 import { mayBeAlive } from '../../status/pod-containers.js';
-import { readPodParts } from '../loop/read-pod-parts.js';
 import { readLastRestartCount } from './pod-file-setup.js';
 import { PodFolders } from './pod-folders.js';
+import { PodReader } from './pod-reader.js';
 import { type ContainerResizes } from '../containers/container-resizes.js';
 import { PodRecreation } from './recreate-pod.js';
 import { type ObservedReset, resetPod } from './reset-pod.js';
@@ -129,9 +129,7 @@ export interface SyncPodOptions extends Publisher {
   readonly logger?: Logger;
 }
 
-/** Limit for the status of an ended pod, in milliseconds: a list says sooner whether it has ended. */
-const LOOK_LIMIT_MS = 30_000;
-/** The same while the end goes on, or is tried again soon. */
+/** Limit for the status of a pod while its end goes on, or is tried again soon, in milliseconds. */
 const SHOW_LIMIT_MS = 5_000;
 
 /** The pod syncer of a node; {@link PodSyncer} documents each method. */
@@ -140,6 +138,7 @@ export class SyncPod implements PodSyncer {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #formatId: (containerId: string) => string;
+  readonly #reader: PodReader;
   readonly #killer: ContainerKiller;
   readonly #sandboxes: SandboxStarter;
   readonly #containers: ContainerStarter;
@@ -158,10 +157,11 @@ export class SyncPod implements PodSyncer {
     const clock = options.clock ?? new SystemClock();
     const logger = options.logger ?? SILENT_LOGGER;
     const findHost = async ({ uid }: PodRef, signal: AbortSignal): Promise<string> =>
-      hookHostOf(await this.#look(uid, signal));
+      hookHostOf(await this.#reader.read(uid, signal));
     const hooks = new LifecycleHooks({ changes: commands, channels, clock, findHost });
     this.#options = options;
     this.#clock = clock;
+    this.#reader = new PodReader({ runtime: options.runtime, clock });
     this.#logger = logger;
     this.#killer = new ContainerKiller({ changes, hooks, events, clock, logger, formatId });
     this.#formatId = formatId;
@@ -252,7 +252,7 @@ export class SyncPod implements PodSyncer {
     });
     await this.#kill(kill, signal, show);
     probes.removePod(pod);
-    const seen = await this.#lookAtEnd(metadata.uid, signal, isPartial);
+    const seen = await this.#reader.readAtEnd(metadata.uid, signal, isPartial);
     await statuses.update(pod, seen, 'terminating', statusOverride);
     failIfAlive(seen);
   }
@@ -261,11 +261,11 @@ export class SyncPod implements PodSyncer {
     const { runningPod, gracePeriodSeconds, isPartial = false } = work;
     const { uid, namespace, name } = runningPod;
     const observed = isPartial
-      ? await this.#lookAtEnd(uid, signal, true)
+      ? await this.#reader.readAtEnd(uid, signal, true)
       : await this.#options.runtime.getPodStatus(runningPod, signal);
     const kill = { pod: { uid, namespace, name }, spec: undefined, observed };
     await this.#kill({ ...kill, graceSeconds: gracePeriodSeconds }, signal);
-    failIfAlive(await this.#lookAtEnd(uid, signal, isPartial));
+    failIfAlive(await this.#reader.readAtEnd(uid, signal, isPartial));
   }
 
   async syncTerminatedPod(work: TerminatedPodWork, signal: AbortSignal): Promise<void> {
@@ -287,7 +287,7 @@ export class SyncPod implements PodSyncer {
     const { metadata, spec } = pod;
     const graceSeconds = spec.terminationGracePeriodSeconds;
     await this.#kill({ pod: metadata, spec, observed, graceSeconds }, signal, this.#showingSync(pod));
-    const seen = await this.#look(metadata.uid, signal);
+    const seen = await this.#reader.read(metadata.uid, signal);
     failIfAlive(seen);
     return seen;
   }
@@ -295,7 +295,7 @@ export class SyncPod implements PodSyncer {
   /** See {@link resetPod}. */
   async #reset(pod: NodePod, known: ObservedReset, signal: AbortSignal): Promise<PodStatus | undefined> {
     const { planner, changes, startFailures, paths, containerLogLinksDir } = this.#options;
-    const look = (uid: string, whole: AbortSignal): Promise<PodStatus> => this.#look(uid, whole);
+    const look = (uid: string, whole: AbortSignal): Promise<PodStatus> => this.#reader.read(uid, whole);
     const given = { planner, changes, startFailures, paths, containerLogLinksDir };
     const own = { killer: this.#killer, logger: this.#logger, formatId: this.#formatId };
     return await resetPod(pod, known, { ...given, look, ...own }, signal);
@@ -424,7 +424,7 @@ export class SyncPod implements PodSyncer {
     return async (signal) => {
       const limits = { clock: this.#clock, limitMs: SHOW_LIMIT_MS, signal };
       try {
-        await write(await withinTime(limits, (inTime) => this.#look(metadata.uid, inTime)));
+        await write(await withinTime(limits, (inTime) => this.#reader.read(metadata.uid, inTime)));
       } catch (error) {
         const names = { pod: metadata, podUID: metadata.uid };
         this.#logger.info('Status of a pod that ends cannot be read yet', { ...names, err: error }, 4);
@@ -444,30 +444,6 @@ export class SyncPod implements PodSyncer {
     const message = `error killing pod: ${formatFailures(failures)}`;
     events.record(kill.pod, { type: 'Warning', reason: 'FailedKillPod', message });
     throw toSyncError(failures);
-  }
-
-  /**
-   * The remains of a pod that was ended: a full status, unless that is known to be unavailable or takes too
-   * long.
-   */
-  async #lookAtEnd(uid: string, signal: AbortSignal, isPartial = false): Promise<PodStatus> {
-    const { runtime } = this.#options;
-    const clock = this.#clock;
-    const late = new Error('late');
-    try {
-      if (isPartial) throw late;
-      const limits = { clock, limitMs: LOOK_LIMIT_MS, late: () => late, signal };
-      return await withinTime(limits, (inTime) => this.#look(uid, inTime));
-    } catch (error) {
-      if (error !== late) throw error;
-      return await readPodParts(uid, { runtime, clock }, signal);
-    }
-  }
-
-  async #look(uid: string, signal: AbortSignal): Promise<PodStatus> {
-    const { runtime } = this.#options;
-    const pod = await runtime.findPod(uid, signal);
-    return pod === undefined ? emptyPodStatus(uid) : await runtime.getPodStatus(pod, signal);
   }
 }
 
