@@ -1,16 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '#testing/fake-clock.js';
-import { InMemoryApi } from '#testing/in-memory-api/in-memory-api.js';
-import { type StoredObject } from '#testing/in-memory-api/stored-object.js';
 import { KubeApiHarness } from '#support/harness/kube-api-harness.js';
+import { reflectorHarness } from '#support/harness/reflector-harness.js';
 import { untilTrue } from '#support/until-true.js';
 import { SystemClock } from '#base/time/clock.js';
 import { SILENT_LOGGER } from '#base/log/logger.js';
 import { ApiError } from '../client/kube-client.js';
 import { openKubeClients } from '../client/open-kube-clients.js';
-import { Reflector, type ReflectorOptions } from './reflector.js';
-
-const PODS = '/api/v1/pods';
 
 /** What a server says that has waited for a version in vain. */
 function tooLarge(): ApiError {
@@ -18,49 +13,9 @@ function tooLarge(): ApiError {
   return new ApiError(504, 'Timeout', message, 1_000, ['ResourceVersionTooLarge']);
 }
 
-function scene(options: Partial<ReflectorOptions<StoredObject>> = {}) {
-  const clock = new FakeClock();
-  const api = new InMemoryApi({ clock });
-  const told: string[] = [];
-  const copy = new Map<string, StoredObject>();
-  const abort = new AbortController();
-  const nameOf = ({ metadata }: StoredObject): string => metadata.name;
-  const reflector = new Reflector<StoredObject>({
-    ...{ client: api, clock, path: PODS, random: () => 0.5 },
-    sink: {
-      replace: (items, version) => {
-        told.push(`replace ${items.map(nameOf).join(',')} @${version}`);
-        copy.clear();
-        for (const item of items) copy.set(nameOf(item), item);
-      },
-      upsert: (item) => {
-        told.push(`upsert ${nameOf(item)}`);
-        copy.set(nameOf(item), item);
-      },
-      delete: (item) => {
-        told.push(`delete ${nameOf(item)}`);
-        copy.delete(nameOf(item));
-      },
-    },
-    ...options,
-  });
-  const put = (name: string, more: object = {}): StoredObject =>
-    api.put(`/api/v1/namespaces/default/pods/${name}`, { metadata: {}, ...more });
-  let ended: Promise<void> | undefined;
-  const start = async (): Promise<void> => {
-    ended = reflector.run(abort.signal);
-    await clock.settle();
-  };
-  const stop = async (): Promise<void> => {
-    abort.abort();
-    await ended;
-  };
-  return { clock, api, told, copy, reflector, put, start, stop };
-}
-
 describe('a reflector', () => {
   it('tells all there is, and then each change in order', async () => {
-    const { api, told, reflector, put, start, stop, clock } = scene();
+    const { api, told, reflector, put, start, stop, clock } = reflectorHarness();
     put('one');
     put('two');
     expect(reflector.hasSynced).toBe(false);
@@ -76,7 +31,7 @@ describe('a reflector', () => {
   });
 
   it('asks for whatever the server has at hand first, in pages of 500', async () => {
-    const { api, start, stop } = scene({ query: { fieldSelector: 'spec.nodeName=here' } });
+    const { api, start, stop } = reflectorHarness({ query: { fieldSelector: 'spec.nodeName=here' } });
     await start();
     expect(api.reads[0]?.query).toEqual({
       ...{ fieldSelector: 'spec.nodeName=here', resourceVersion: '0', limit: '500' },
@@ -88,12 +43,12 @@ describe('a reflector', () => {
   });
 
   it('asks for the newest there is, or for nothing older than was known, where it is told to', async () => {
-    const newest = scene({ since: '' });
+    const newest = reflectorHarness({ since: '' });
     newest.put('one');
     await newest.start();
     expect(newest.api.reads[0]?.query).toEqual({ limit: '500' });
     await newest.stop();
-    const again = scene({ since: '101', isUrgent: true });
+    const again = reflectorHarness({ since: '101', isUrgent: true });
     again.put('one');
     await again.start();
     expect(again.told).toEqual(['replace one @101']);
@@ -106,7 +61,7 @@ describe('a reflector', () => {
   });
 
   it('is in step again when the server agrees to a watch, and not while nobody answers', async () => {
-    const { api, start, stop, clock, reflector } = scene({ random: () => 0 });
+    const { api, start, stop, clock, reflector } = reflectorHarness({ random: () => 0 });
     await start();
     let isCut = true;
     const hang = async (): Promise<void> => {
@@ -139,7 +94,7 @@ describe('a reflector', () => {
   });
 
   it('goes on where it stopped when a watch ends, with the version of the last bookmark', async () => {
-    const { api, told, put, start, stop, clock, reflector } = scene();
+    const { api, told, put, start, stop, clock, reflector } = reflectorHarness();
     await start();
     await clock.advance(60_000);
     api.passVersions(50);
@@ -156,7 +111,7 @@ describe('a reflector', () => {
   });
 
   it('finds what happened while no watch was open', async () => {
-    const { api, told, put, start, stop, clock } = scene();
+    const { api, told, put, start, stop, clock } = reflectorHarness();
     put('one');
     await start();
     await clock.advance(2_000);
@@ -173,7 +128,7 @@ describe('a reflector', () => {
   });
 
   it('lists again, no older than what it knew, when the server has forgotten the place', async () => {
-    const { api, told, put, start, stop, clock, reflector } = scene();
+    const { api, told, put, start, stop, clock, reflector } = reflectorHarness();
     put('one');
     await start();
     put('two');
@@ -192,7 +147,7 @@ describe('a reflector', () => {
   });
 
   it('sees what a server has that was restored from a backup, and shows nothing to who watches from a version of before', async () => {
-    const { api, told, put, start, stop, clock, reflector } = scene();
+    const { api, told, put, start, stop, clock, reflector } = reflectorHarness();
     put('one');
     const backup = api.backUp();
     await start();
@@ -221,7 +176,7 @@ describe('a reflector', () => {
   });
 
   it('takes a 504 of something in between for a server that cannot be reached, and asks for no more than before', async () => {
-    const { api, start, stop, clock, reflector } = scene({ since: '90' });
+    const { api, start, stop, clock, reflector } = reflectorHarness({ since: '90' });
     let isSlow = true;
     api.intercept = () => {
       if (isSlow) throw new ApiError(504, '', 'Gateway Time-out');
@@ -256,7 +211,7 @@ describe('a reflector', () => {
       ...{ file: await lab.writeKubeconfig(), version: '1.2.3', clock, environment: {} },
       ...{ rateLimit: { perSecond: Infinity, burst: 1 }, heartbeatTimeoutMs: 10_000, logger: SILENT_LOGGER },
     });
-    const { told, reflector, start, stop } = scene({ client: clients.api, clock, since: '100' });
+    const { told, reflector, start, stop } = reflectorHarness({ client: clients.api, clock, since: '100' });
     await start();
     await untilTrue(() => reflector.stats.watches === 1);
     expect(told).toEqual(['replace one @7']);
@@ -272,7 +227,7 @@ describe('a reflector', () => {
   });
 
   it('asks for a list of pages in one piece when its pages expired half-way', async () => {
-    const { api, told, put, start, stop, clock } = scene();
+    const { api, told, put, start, stop, clock } = reflectorHarness();
     for (let index = 100; index < 700; index++) put(`pod-${index}`);
     let isFirst = true;
     api.intercept = (request) => {
@@ -295,7 +250,7 @@ describe('a reflector', () => {
   });
 
   it('waits longer and longer while nobody answers, and starts over after two calm minutes', async () => {
-    const { api, start, stop, clock, reflector } = scene({ random: () => 0 });
+    const { api, start, stop, clock, reflector } = reflectorHarness({ random: () => 0 });
     api.stop();
     const times: number[] = [];
     api.reads.push = (...items) => (times.push(clock.monotonicMs()), items.length);
@@ -316,7 +271,7 @@ describe('a reflector', () => {
   });
 
   it('tries at once when told that the server is back', async () => {
-    const { api, start, stop, clock, reflector } = scene();
+    const { api, start, stop, clock, reflector } = reflectorHarness();
     api.stop();
     await start();
     await clock.advance(100_000);
@@ -328,7 +283,7 @@ describe('a reflector', () => {
   });
 
   it('leaves the server alone for as long as it asks', async () => {
-    const { api, start, stop, clock, reflector } = scene();
+    const { api, start, stop, clock, reflector } = reflectorHarness();
     api.intercept = () => {
       throw new ApiError(429, 'TooManyRequests', 'later', 7_000);
     };
@@ -340,102 +295,8 @@ describe('a reflector', () => {
     await stop();
   });
 
-  it('takes a watch that says nothing any more for dead, and goes on where it stopped', async () => {
-    const { api, start, stop, clock, reflector } = scene();
-    await start();
-    await clock.advance(60_000);
-    api.passVersions(1);
-    api.sendBookmarks();
-    await clock.advance(149_000);
-    expect(reflector.stats.watches).toBe(1);
-    await clock.advance(2_000);
-    expect(reflector.stats).toMatchObject({ watches: 2, lists: 1, failures: 0 });
-    expect(api.watchRequests.at(-1)?.query['resourceVersion']).toBe('101');
-    expect(api.openWatches).toBe(1);
-    await stop();
-    expect(api.openWatches).toBe(0);
-  });
-
-  it('lists all after a watch that has said nothing at all, no older than what it knew', async () => {
-    const { api, told, start, stop, clock, reflector } = scene();
-    await start();
-    await clock.advance(149_000);
-    expect(reflector.stats).toMatchObject({ watches: 1, lists: 1 });
-    await clock.advance(2_000);
-    expect(api.reads.at(-1)?.query).toEqual({ resourceVersion: '100', resourceVersionMatch: 'NotOlderThan' });
-    expect(reflector.stats).toMatchObject({ watches: 2, lists: 2, failures: 0, expired: 0 });
-    expect(told).toEqual(['replace  @100', 'replace  @100']);
-    await stop();
-  });
-
-  it('lists all as well where something in between ends each watch that says nothing before it does', async () => {
-    const { api, start, stop, clock, reflector } = scene();
-    await start();
-    for (let minute = 1; minute <= 3; minute++) {
-      expect(reflector.stats).toMatchObject({ watches: minute, lists: 1 });
-      await clock.advance(60_000);
-      api.endWatches();
-      await clock.settle();
-    }
-    expect(reflector.stats).toMatchObject({ lists: 2, failures: 0 });
-    await stop();
-  });
-
-  it('lists nothing anew while the server says each minute how far it is', async () => {
-    const { api, start, stop, clock, reflector } = scene();
-    await start();
-    for (let minute = 0; minute < 60; minute++) {
-      await clock.advance(60_000);
-      api.passVersions(1);
-      api.sendBookmarks();
-      await clock.settle();
-    }
-    expect(reflector.stats).toMatchObject({ lists: 1, bookmarks: 60, failures: 0 });
-    await stop();
-  });
-
-  it('lists anew when told that answers do not go with its watch, and not twice in half a minute', async () => {
-    const { api, told, put, start, stop, clock, reflector } = scene();
-    await start();
-    put('one');
-    await clock.advance(29_000);
-    reflector.listAgain();
-    await clock.settle();
-    expect(reflector.stats).toMatchObject({ watches: 1, lists: 1 });
-    await clock.advance(1_000);
-    reflector.listAgain();
-    reflector.listAgain();
-    await clock.settle();
-    expect(reflector.stats).toMatchObject({ watches: 2, lists: 2, failures: 0 });
-    expect(told).toEqual(['replace  @100', 'upsert one', 'replace one @101']);
-    expect(api.openWatches).toBe(1);
-    put('two');
-    await clock.settle();
-    expect(told.at(-1)).toBe('upsert two');
-    await stop();
-  });
-
-  it('lists anew when half a minute is over where it was told so before', async () => {
-    const { api, told, put, start, stop, clock, reflector } = scene();
-    const backup = api.backUp();
-    put('ghost');
-    await start();
-    // Versions count on from the backup: there is nothing in the watch by which it could be told.
-    api.restore(backup);
-    api.passVersions(10);
-    reflector.listAgain();
-    reflector.listAgain();
-    await clock.advance(29_000);
-    expect([reflector.stats.lists, told]).toEqual([1, ['replace ghost @101']]);
-    await clock.advance(1_000);
-    expect(told.at(-1)).toBe('replace  @110');
-    await clock.advance(60_000);
-    expect(reflector.stats.lists).toBe(2);
-    await stop();
-  });
-
   it('does not hammer a server that ends each watch at once', async () => {
-    const { api, start, stop, clock } = scene();
+    const { api, start, stop, clock } = reflectorHarness();
     api.watch = async function* () {
       api.watchRequests.push({ path: '', query: {}, signal: new AbortController().signal });
     };
@@ -446,7 +307,7 @@ describe('a reflector', () => {
   });
 
   it('asks for the newest when the server has forgotten even what it has just listed', async () => {
-    const { api, told, put, start, stop, clock } = scene();
+    const { api, told, put, start, stop, clock } = reflectorHarness();
     api.intercept = (request) => {
       if ('method' in request || request.query['resourceVersion'] !== '100') return;
       api.passVersions(1);
@@ -462,7 +323,7 @@ describe('a reflector', () => {
   });
 
   it('does not hammer a server that forgets at once what it has just listed', async () => {
-    const { api, start, stop, clock } = scene();
+    const { api, start, stop, clock } = reflectorHarness();
     api.intercept = (request) => {
       if (!('method' in request)) throw new ApiError(410, 'Gone', 'too old');
     };
@@ -473,7 +334,7 @@ describe('a reflector', () => {
   });
 
   it('follows one object by its name alone', async () => {
-    const { api, told, put, start, stop, clock } = scene({
+    const { api, told, put, start, stop, clock } = reflectorHarness({
       ...{ path: '/api/v1/namespaces/default/pods', name: 'one' },
     });
     put('one');
@@ -489,7 +350,7 @@ describe('a reflector', () => {
   });
 
   it('leaves out what makes no sense, and goes on', async () => {
-    const { api, told, put, start, stop, clock, reflector } = scene();
+    const { api, told, put, start, stop, clock, reflector } = reflectorHarness();
     const real = api.watch.bind(api);
     api.watch = async function* (request) {
       yield { type: 'MODIFIED', object: null } as never;
