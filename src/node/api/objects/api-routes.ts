@@ -120,7 +120,7 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   const agent = agentHandlers(ports.agent);
   router.answer('GET', '/agent', agent.show);
   router.answer('POST', '/agent/end', agent.end);
-  const turns = new ObjectTurns();
+  const turns = new ObjectTurns({ nodeName: ports.node().name });
   router.answer('PATCH', `${PODS}/:name`, turns.inTurn('pods', patchPod(findPod, ports.apply)));
   const ephemeral = ephemeralContainerHandlers({ table, findPod, debug: ports.debugPod });
   router.answer('GET', `${PODS}/:name/ephemeralcontainers`, getPod);
@@ -138,7 +138,9 @@ export function buildApiRouter(ports: ApiPorts): ApiRouter {
   }
   const version = (): number => table.version;
   const { apply, remove, workloads: readWorkloads, changeWorkload } = ports;
-  addWorkloadRoutes(router, { read: readWorkloads, apply, remove, change: changeWorkload, version, clock });
+  addWorkloadRoutes(router, {
+    ...{ read: readWorkloads, apply, remove, change: changeWorkload, version, clock, turns },
+  });
   const read = (path: string, resource: string, handler: ApiHandler): void =>
     router.answer('GET', path, withTables(resource, clock, handler));
   for (const place of ['/api/v1', NAMESPACE]) {

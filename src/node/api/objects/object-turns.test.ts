@@ -12,7 +12,7 @@ function ask(name: string, body: Promise<unknown> = Promise.resolve({})): ApiReq
 /** Changes that end when they are told to, by the order in which they began. */
 function setUp() {
   const begun: { readonly name: string; readonly end: () => void; readonly fail: () => void }[] = [];
-  const change = new ObjectTurns().inTurn('pods', async (request) => {
+  const change = new ObjectTurns({ nodeName: 'n1' }).inTurn('pods', async (request) => {
     await request.readBody();
     return new Promise((resolve, reject) => {
       const end = (): void => resolve(jsonAnswer({}));
@@ -33,6 +33,19 @@ describe('changes of an object', () => {
     for (const { end } of begun) end();
     await settle();
     expect(names().filter((name) => name === 'web')).toHaveLength(2);
+    begun.at(-1)!.end();
+    await Promise.all(all);
+  });
+
+  it('follow one another under both names of a pod', async () => {
+    const { begun, change, names, settle } = setUp();
+    const all = ['web', 'web-n1', 'web-n2'].map(async (name) => change(ask(name)));
+    await settle();
+    expect(names()).toHaveLength(2);
+    expect(names()).toContain('web-n2');
+    for (const { end } of begun) end();
+    await settle();
+    expect(names().sort()).toEqual(['web', 'web-n1', 'web-n2']);
     begun.at(-1)!.end();
     await Promise.all(all);
   });

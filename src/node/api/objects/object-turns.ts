@@ -1,4 +1,5 @@
 import { KeyedMutex } from '#base/async/keyed-mutex.js';
+import { staticPodName } from '#kube/pod/static-pod.js';
 import { type ApiAnswer, type ApiHandler, type ApiRequest } from '../http/api-request.js';
 
 /**
@@ -9,6 +10,12 @@ import { type ApiAnswer, type ApiHandler, type ApiRequest } from '../http/api-re
  */
 export class ObjectTurns {
   readonly #turns = new KeyedMutex();
+  readonly #podEnding: string;
+
+  /** The paths of a pod have its name with or without that of the node behind it. */
+  constructor({ nodeName }: { readonly nodeName: string }) {
+    this.#podEnding = staticPodName('', nodeName);
+  }
 
   /** The handler, once earlier changes of the object that the path names have ended. Bodies are read before. */
   inTurn(plural: string, handle: ApiHandler): ApiHandler {
@@ -16,8 +23,16 @@ export class ObjectTurns {
       const read = await withBody(request);
       const { namespace = '', name = '' } = request.params;
       const change = async (): Promise<ApiAnswer> => handle(read);
-      return this.#turns.run(`${plural}/${namespace}/${name}`, change, request.signal);
+      const own = plural === 'pods' ? this.#toPodName(name) : name;
+      return this.#turns.run(`${plural}/${namespace}/${own}`, change, request.signal);
     };
+  }
+
+  /** Without the node. Pods whose manifests have it in the name share their turns with those without. */
+  #toPodName(name: string): string {
+    let own = name;
+    while (own.endsWith(this.#podEnding)) own = own.slice(0, -this.#podEnding.length);
+    return own;
   }
 }
 

@@ -3,6 +3,7 @@ import { FakeClock } from '#testing/fake-clock.js';
 import { ApiRouter } from '../http/api-router.js';
 import { type ObjectToApply } from '../objects/apply-object.js';
 import { type ObjectToRemove } from '../objects/delete-object.js';
+import { ObjectTurns } from '../objects/object-turns.js';
 import {
   addWorkloadRoutes,
   type ServedWorkload,
@@ -20,6 +21,7 @@ function setUp(...workloads: ServedWorkload[]) {
   const changes: object[] = [];
   const router = new ApiRouter();
   addWorkloadRoutes(router, {
+    turns: new ObjectTurns({ nodeName: 'n1' }),
     ...{ read: () => workloads, version: () => 7, clock: new FakeClock() },
     change: async (object, change) => {
       changes.push({ ...object, change });

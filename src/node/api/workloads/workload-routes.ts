@@ -4,7 +4,7 @@ import { ApiError, notFoundError } from '../http/api-error.js';
 import { type ApiHandler, type ApiRequest, isTrue, jsonAnswer } from '../http/api-request.js';
 import { type ApiRouter } from '../http/api-router.js';
 import { applyObject, type ApplyObject, refusal } from '../objects/apply-object.js';
-import { ObjectTurns } from '../objects/object-turns.js';
+import { type ObjectTurns } from '../objects/object-turns.js';
 import { deleteObject, type RemoveObject } from '../objects/delete-object.js';
 import { parseFieldSelector, type SelectableFields } from '../objects/field-selector.js';
 import { readLabelSelector } from '../objects/label-selector.js';
@@ -66,6 +66,7 @@ export interface WorkloadRoutesOptions {
   readonly change: ChangeWorkload;
   readonly version: () => number;
   readonly clock: Clock;
+  readonly turns: ObjectTurns;
 }
 
 const FIELDS: SelectableFields<ServedWorkload> = {
@@ -75,8 +76,7 @@ const FIELDS: SelectableFields<ServedWorkload> = {
 
 /** Lists, gets, applies and removes workloads, claims and Services. */
 export function addWorkloadRoutes(router: ApiRouter, options: WorkloadRoutesOptions): void {
-  const { apply, remove, change } = options;
-  const turns = new ObjectTurns();
+  const { apply, remove, change, turns } = options;
   for (const each of DERIVED) addReadingRoutes(router, each, options);
   for (const [name, kind] of Object.entries(WORKLOAD_PLURALS)) {
     const plural = name as WorkloadPlural;
