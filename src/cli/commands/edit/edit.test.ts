@@ -94,6 +94,49 @@ describe('podloop edit', () => {
     expect((await seen()).includes('name: added')).toBe(result === 'configured');
   });
 
+  it('keeps what others changed while the editor was open', async () => {
+    const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'conf', namespace: 'default' } };
+    let reads = 0;
+    agent.on(`GET ${CONF}`, () => ({ ...map, data: ++reads === 1 ? { a: 'one' } : { a: 'one', b: 'new' } }));
+    await edit('sed -i s/one/two/ "$1"');
+    expect(saved()).toEqual([{ ...map, data: { a: 'two', b: 'new' } }]);
+  });
+
+  it('leaves the text when the object is gone, or the agent', async () => {
+    const map = { metadata: { name: 'conf', namespace: 'default' }, data: { a: 'one' } };
+    let reads = 0;
+    agent.on(`GET ${CONF}`, (_, answer) =>
+      ++reads === 1 ? map : sendStatus(answer, 404, 'NotFound', 'configmaps "conf" not found'),
+    );
+    const gone = await edit('sed -i s/one/two/ "$1"');
+    reads = 0;
+    agent.on(`GET ${CONF}`, (_, answer) => {
+      if (++reads === 1) return map;
+      answer.destroy();
+      return undefined;
+    });
+    const away = await edit('sed -i s/one/two/ "$1"');
+    for (const { code, stderr } of [gone, away]) {
+      const [, file = ''] = /What was edited is in (.*)\n/.exec(stderr) ?? [];
+      expect(code).toBe(1);
+      expect(await readFile(file, 'utf8')).toContain('a: two');
+      await rm(dirname(file), { recursive: true });
+    }
+    expect(saved()).toEqual([]);
+  });
+
+  it('edits a pod under the name that is listed, with the node behind it', async () => {
+    const path = '/api/v1/namespaces/default/pods/web';
+    const annotations = { 'podloop.dev/manifest-hash': 'x' };
+    const spec = { nodeName: 'n1', containers: [{ name: 'main', image: 'a:1' }] };
+    agent.on(`GET ${path}-n1`, () => ({ metadata: { name: 'web-n1', annotations }, spec }));
+    agent.on(`PUT ${path}`, () => ({}));
+    expect(await edit('sed -i s/a:1/a:2/ "$1"', 'EDITOR', 'pod/web-n1')).toMatchObject({
+      ...{ code: 0, stdout: 'pod/web-n1 edited\n' },
+    });
+    expect(saved()).toMatchObject([{ metadata: { name: 'web' }, spec: { containers: [{ image: 'a:2' }] } }]);
+  });
+
   it('says where a text is no YAML', async () => {
     const { code, stderr } = await edit('sed -i "s/^kind: .*/kind: [/" "$1"');
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^error: line \d+, column \d+: /)]);

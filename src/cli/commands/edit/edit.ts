@@ -9,6 +9,7 @@ import { parseYamlDocuments } from '#base/text/yaml/yaml-document.js';
 import { isRecord } from '#base/text/is-record.js';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure, failure } from '../../command-failure.js';
+import { type KubeObject } from '#kube/columns/kube-object.js';
 import { wrapNotes } from '../../help-layout.js';
 import {
   addSessionFlags,
@@ -20,6 +21,7 @@ import { ApiError } from '../../shared/api/api-status.js';
 import { type NamedObject, readSelection } from '../../shared/api/object-selection.js';
 import { pathOf, qualifiedName } from '../../shared/api/resource-type.js';
 import { toManifestForm, withoutDebugContainers } from '../../shared/print/manifest-form.js';
+import { mergeEdit } from './merge-edit.js';
 import { toJsonText, toYamlText } from '../../shared/print/object-text.js';
 
 interface EditFlags extends SessionFlags {
@@ -29,6 +31,7 @@ interface EditFlags extends SessionFlags {
 const HELP = `
 The object comes as its manifest has it, with defaults. What is saved becomes the manifest in the folder of the agent: its file, or its document in a YAML file
 with several. What the agent refuses stands on top when the editor opens again; to give up, change nothing or leave an empty file.
+What others change meanwhile stays, except in the fields that were edited.
 
 The editor is the one of KUBE_EDITOR, else of EDITOR, else vi.
 
@@ -67,13 +70,26 @@ async function edit(
   if (type.kind === 'Secret')
     throw failure('Secrets cannot be read, and so not edited; podloop apply -f FILE changes one');
   const path = pathOf(type, session.namespace, name);
-  const found = await session.client.get(path);
-  const shown = toManifestForm({ apiVersion: type.apiVersion ?? 'v1', kind: type.kind, ...found });
+  const read = async (): Promise<KubeObject> => {
+    const found = await session.client.get(path);
+    return toManifestForm({ apiVersion: type.apiVersion ?? 'v1', kind: type.kind, ...found });
+  };
+  const shown = await read();
+  // A pod is listed under a name that its manifest does not have.
+  const manifestPath = pathOf(type, session.namespace, shown.metadata?.name ?? name);
   const bare = withoutDebugContainers(shown);
   // What cannot be changed here is said before anybody has edited it.
-  const { result } = await session.client.send('PUT', path, { query: { dryRun: 'All' }, body: bare });
+  const { result } = await session.client.send('PUT', manifestPath, {
+    query: { dryRun: 'All' },
+    body: bare,
+  });
   // In the rare case that the manifest itself has them, they stay.
-  const object = result === 'configured' ? shown : bare;
+  const hasThem = result === 'configured';
+  const object = hasThem ? shown : bare;
+  const merge = async (edited: object): Promise<unknown> => {
+    const now = await read();
+    return mergeEdit(object, edited, hasThem ? now : withoutDebugContainers(now));
+  };
   const text = `${output === 'json' ? toJsonText(object) : toYamlText(object)}\n`;
   const folder = await mkdtemp(join(tmpdir(), 'podloop-edit-'));
   const file = join(folder, `${type.singular}-${name}.${output}`);
@@ -90,20 +106,22 @@ async function edit(
           return;
         }
         isLeft = after.trim() !== '';
-        const copy = isLeft ? [`What was edited is in ${file}`] : [];
-        throw new CommandFailure([
-          ...faults.map((line) => line.replace(/^(?!error|Error|The )/, 'error: ')),
-          ...copy,
-        ]);
+        throw new CommandFailure(faults.map((line) => line.replace(/^(?!error|Error|The )/, 'error: ')));
       }
       before = after;
-      const problem = await save(after, path, session);
+      isLeft = true;
+      const problem = await save(after, manifestPath, merge, session);
       if (problem === undefined) {
+        isLeft = false;
         await host.stdout.writeLine(`${qualifiedName(type)}/${name} edited`);
         return;
       }
       faults = problem;
     }
+  } catch (error) {
+    if (!isLeft) throw error;
+    const lines = error instanceof CommandFailure ? error.lines : [`error: ${messageOf(error)}`];
+    throw new CommandFailure([...lines, `What was edited is in ${file}`]);
   } finally {
     if (!isLeft) await rm(folder, { recursive: true, force: true });
   }
@@ -113,6 +131,7 @@ async function edit(
 async function save(
   text: string,
   path: string,
+  merge: (edited: object) => Promise<unknown>,
   { client }: AgentSession,
 ): Promise<readonly string[] | undefined> {
   const documents = parseYamlDocuments(text);
@@ -123,7 +142,7 @@ async function save(
   if (documents.length !== 1 || !isRecord(document?.value))
     return ['this is not one object with apiVersion and kind'];
   try {
-    await client.send('PUT', path, { body: document.value });
+    await client.send('PUT', path, { body: await merge(document.value) });
     return undefined;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
