@@ -36,6 +36,14 @@ it('leaves out restarts of containers, and starts before the newest', () => {
   expect(stepsOf([...before, ...START, ...again])).toEqual(stepsOf(START));
 });
 
+it('counts events that earlier starts had, too', () => {
+  const before = [record(-900, 'Pulling', main), record(-800, 'Pulled', main), record(-500, 'Created', main)];
+  const repeats = START.map((each) =>
+    each.kind === 'event' ? { ...each, firstAtMs: each.atMs - 4_000 } : each,
+  );
+  expect(stepsOf([...before, ...repeats])).toEqual(stepsOf(START));
+});
+
 it('shows how long a pull has lasted that has not ended', () => {
   expect(stepsOf(START.slice(0, 1), 5_800)).toEqual(['pull 5000']);
 });

@@ -66,7 +66,9 @@ function findStart(all: readonly HistoryRecord[], nowMs: number): PodStart | und
   const { uid, namespace, name } = all.at(-1)!.pod!;
   const arrived = all.findLast(({ details }) => details?.['arrivedAtMs'] !== undefined);
   const arrivedAtMs = Number(arrived?.details?.['arrivedAtMs'] ?? 0);
-  const records = all.filter((record) => beginOf(record) >= arrivedAtMs);
+  const records = all
+    .map((record) => ofThisStart(record, arrivedAtMs))
+    .filter((record) => beginOf(record) >= arrivedAtMs);
   const steps = [
     ...podSteps(records, arrived),
     ...containersOf(records).flatMap((container) => containerSteps(records, container, nowMs)),
@@ -76,6 +78,13 @@ function findStart(all: readonly HistoryRecord[], nowMs: number): PodStart | und
   const toMs = Math.max(...steps.map((step) => step.fromMs + step.durationMs));
   steps.sort((a, b) => b.durationMs - a.durationMs);
   return { uid, namespace, name, fromMs, durationMs: toMs - fromMs, steps };
+}
+
+/** An event that earlier starts had, too, has its first time from them. */
+function ofThisStart(record: HistoryRecord, arrivedAtMs: number): HistoryRecord {
+  const { kind, atMs } = record;
+  const isRepeat = kind === 'event' && firstOf(record) < arrivedAtMs && arrivedAtMs <= atMs;
+  return isRepeat ? { ...record, firstAtMs: atMs } : record;
 }
 
 /** The steps that no container has for itself. */
