@@ -61,6 +61,12 @@ describe('podloop rollout restart', () => {
 });
 
 describe('podloop rollout status', () => {
+  it('says in the words of others that there is no such workload', async () => {
+    agent.on(`GET ${APPS}/deployments`, () => aKubeList());
+    const { code, stderr } = await podloop('rollout', 'status', 'deploy/nope');
+    expect([code, stderr]).toEqual([1, 'Error from server (NotFound): deployments.apps "nope" not found\n']);
+  });
+
   it('follows a workload to its end', async () => {
     const counts = { replicas: 3, updatedReplicas: 2, availableReplicas: 2 };
     const looks = [{ ...counts, updatedReplicas: 1 }, counts, { ...counts, replicas: 2 }];

@@ -4,6 +4,7 @@ import { type CliHost } from '../../cli-host.js';
 import { failure } from '../../command-failure.js';
 import { wrapNotes } from '../../help-layout.js';
 import { type AgentSession, withAgent } from '../../shared/agent-session.js';
+import { ApiError } from '../../shared/api/api-status.js';
 import { followObject } from '../../shared/api/follow-object.js';
 import { selectorQuery, withKinds } from '../../shared/api/get-request.js';
 import { type NamedObject, readSelection } from '../../shared/api/object-selection.js';
@@ -131,7 +132,10 @@ const followAll: Act = async (objects, { timeout, wait }, session, host) => {
       clock: host.clock,
       timeoutMs: !wait ? 0 : timeout === 0 ? undefined : timeout,
       isDone: ([found]) => {
-        if (found === undefined) throw failure(`${type.plural} "${name}" not found`);
+        if (found === undefined) {
+          const message = `${qualifiedName({ ...type, singular: type.plural })} "${name}" not found`;
+          throw new ApiError(404, { kind: 'Status', reason: 'NotFound', message });
+        }
         const waiting = describeRollout(found, `${type.singular} "${name}"`);
         if (waiting === undefined) return true;
         if (waiting !== said.last) void host.stdout.writeLine((said.last = waiting));
