@@ -19,7 +19,7 @@ import { settlesWithin } from '#base/async/settles-within.js';
 import { DisposalStack } from '#base/async/disposal-stack.js';
 import { type FolderLock, lockFolder, NODE_ROOT_LOCK } from '#base/fs/folder-lock.js';
 import { type Clock } from '#base/time/clock.js';
-import { systemCodeOf } from '#base/errors/system-code.js';
+import { isUnwritable } from '#base/fs/is-unwritable.js';
 import { type Logger } from '#base/log/logger.js';
 import { type PlegReport } from '#kube/node/pleg-report.js';
 import { type LogState, type MetricsRegistry } from '#node/telemetry';
@@ -65,8 +65,6 @@ const MAX_LIST_SHARE = 0.1;
 const MAX_PERIOD_MS = 10_000;
 /** The flight recorder: the calls of the last minutes, in memory. */
 const RING = { maxBytes: 16 * 2 ** 20, maxAgeMs: 5 * 60_000 };
-/** Errors of a disk that may be mended while an observer runs. */
-const UNWRITABLE = new Set(['EROFS', 'ENOSPC', 'EDQUOT', 'EIO']);
 /** At the end nobody waits longer for a disk. */
 const DISK_LIMIT_MS = 5_000;
 /** A root folder that takes longer to be claimed is on a disk that hangs; another owner may take ten seconds to exit. */
@@ -303,7 +301,7 @@ export class NodeObserver implements AsyncDisposable {
       else this.#lock = lock;
     } catch (error) {
       await lock?.release();
-      if (!isUnwritable(error)) throw error;
+      if (!isOfDisk(error)) throw error;
       logger.error('Root directory cannot be written: the history stays in memory for now', error, {
         path: rootDir,
       });
@@ -315,7 +313,7 @@ export class NodeObserver implements AsyncDisposable {
   async #listenElsewhere(): Promise<void> {
     if (this.#options.socket === '') return;
     await this.#listen().catch((error: unknown) => {
-      if (!isUnwritable(error)) throw error;
+      if (!isOfDisk(error)) throw error;
     });
   }
 
@@ -350,9 +348,9 @@ export class NodeObserver implements AsyncDisposable {
   }
 }
 
-function isUnwritable(error: unknown): boolean {
+function isOfDisk(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (UNWRITABLE.has(systemCodeOf(cause))) return true;
+    if (isUnwritable(cause)) return true;
   }
   return false;
 }

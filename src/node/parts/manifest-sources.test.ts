@@ -48,6 +48,22 @@ function claim(podManifestPath: string, manifestUrl = ''): Promise<void> {
   });
 }
 
+describe('an agent on a full disk', () => {
+  const fill = async (): Promise<void> => symlink('/dev/full', `${at('root')}/${SOURCES_FILE}.tmp`);
+
+  it('starts with the manifests of the one before, and with its first ones', async () => {
+    await write('pods', 'web');
+    await fill();
+    await claim(at('pods'));
+    await claim(at('pods'));
+    await fill();
+    await claim(at('pods'));
+    await start('pods');
+    await write('jobs', 'job');
+    await expect(claim(at('jobs'))).rejects.toThrow('would end them');
+  });
+});
+
 describe('an agent with other manifests than the one before', () => {
   beforeEach(async () => {
     await write('pods', 'web');

@@ -24,6 +24,7 @@ import { messageOf, PodloopError } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { parseYamlDocuments } from '#base/text/yaml/yaml-document.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
+import { isUnwritable } from '#base/fs/is-unwritable.js';
 import { RecordFile } from '#base/fs/record-file.js';
 import { type AgentOptions } from '../options/agent-options.js';
 import { nameOfWorkload, readWorkloadTrees, recordsOf } from '../workloads/index.js';
@@ -68,7 +69,7 @@ export interface SourceClaim {
  * Records the sources of an agent in its root folder. Without any source the record stays as it is.
  *
  * Rejects with MANIFESTS_DIFFER, and changes nothing, when pods of other sources run that these manifests
- * would end.
+ * would end. A full disk keeps no agent from its pods: an unchanged record is not written, another one is logged.
  */
 export async function claimManifestSources(claim: SourceClaim): Promise<void> {
   const { options, logger } = claim;
@@ -81,7 +82,11 @@ export async function claimManifestSources(claim: SourceClaim): Promise<void> {
     const ended = await findEndedPods(dropped, claim);
     if (ended.length > 0) throw refusal(ended, dropped, given, options.rootDir);
   }
-  await file.write(given);
+  if (JSON.stringify(recorded) === JSON.stringify(given)) return;
+  await file.write(given).catch((error: unknown) => {
+    if (!isUnwritable(error)) throw error;
+    logger.error('Manifest sources cannot be recorded on the disk', error, { path: file.path });
+  });
 }
 
 /**
