@@ -1,10 +1,11 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type PodUpdate } from '#kube/pod/pod-update.js';
 import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
+import { SILENT_LOGGER } from '#base/log/logger.js';
 import { aNodePod } from '#support/builders/node-pod-builder.js';
 import { PodConfig } from './pod-config.js';
 import { StoppedPods } from './stopped-pods.js';
@@ -12,10 +13,12 @@ import { StoppedPods } from './stopped-pods.js';
 let folder: string;
 let released: string[];
 let opened: StoppedPods[];
+let errors: string[];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'podloop-stopped-'));
   released = [];
   opened = [];
+  errors = [];
 });
 afterEach(async () => {
   for (const stopped of opened) await stopped.settled();
@@ -27,6 +30,7 @@ const open = async (onChanged?: () => void): Promise<StoppedPods> => {
   const stopped = await StoppedPods.open({
     file: file(),
     onReleased: (uid) => released.push(uid),
+    logger: { ...SILENT_LOGGER, error: (message) => void errors.push(message) },
     ...(onChanged === undefined ? {} : { onChanged }),
   });
   opened.push(stopped);
@@ -163,6 +167,23 @@ describe('a pod that was stopped', () => {
     await expect(stopped.stop(aPod(), END)).rejects.toThrow('ENOENT');
     expect(stopped.list()).toEqual([]);
     folder = await mkdtemp(join(tmpdir(), 'podloop-stopped-'));
+  });
+
+  it('ends on a full disk, which is written once there is room', async () => {
+    const stopped = await open();
+    const fill = async (): Promise<void> => symlink('/dev/full', `${file()}.tmp`);
+    await fill();
+    await stopped.stop(aPod(), END);
+    expect(stopped.apply(aPod())?.metadata.deletionTimestamp).toBe(END.deletionTimestamp);
+    expect((await open()).list()).toEqual([]);
+    await fill();
+    stopped.settle('', [aPod()], true);
+    await stopped.settled();
+    expect((await open()).list()).toEqual([]);
+    stopped.settle('', [aPod()], true);
+    await stopped.settled();
+    expect((await open()).list()).toEqual(stopped.list());
+    expect(errors).toEqual(['Records of stopped pods cannot be written to the disk, they wait in memory']);
   });
 
   it('makes an agent refuse a file that it did not write', async () => {

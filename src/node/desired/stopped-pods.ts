@@ -12,7 +12,8 @@
  *
  * In: stops and ends. Out: for each pod that a source delivers, the pod as it is, with a deletion, or left
  * out. A stop takes effect only once it is on disk, so an agent that is killed at any point is followed by
- * one that continues.
+ * one that continues. Only on a full or read-only disk it takes effect at once, since the end of a pod makes room: it
+ * is written when there is room again, and an agent that is killed before that has the pod run again.
  *
  * A stop is recorded under the uid of the manifest, as sources know that one. Callers that stop an adopted
  * pod have another uid; they pass the manifest's themselves ({@link manifestUidOf}).
@@ -23,6 +24,7 @@ import { manifestUidOf, type NodePod } from '#kube/pod/node-pod.js';
 import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
 import { PodloopError } from '#base/errors/errors.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
+import { isUnwritable } from '#base/fs/is-unwritable.js';
 import { Mutex } from '#base/async/mutex.js';
 import { RecordFile } from '#base/fs/record-file.js';
 
@@ -77,6 +79,8 @@ export class StoppedPods {
   /** By the uids of their manifests. */
   #byUid: ReadonlyMap<string, StoppedPod>;
   #revision = 0;
+  /** The disk lacks what is in memory. */
+  #isUnwritten = false;
   readonly #changes = new Mutex();
   /** By source, the uids of its last delivery. */
   readonly #wanted = new Map<string, ReadonlySet<string>>();
@@ -154,8 +158,8 @@ export class StoppedPods {
    * Stops a pod; for a stopped one the grace period can only become shorter. Whether it comes back, and keeps its
    * claims, is what was asked for last.
    *
-   * Resolves once that is on disk and effective; rejects when it cannot be written, and nothing has happened
-   * then.
+   * Resolves once that is on disk and effective, on a full or read-only disk once it is effective. Rejects when it
+   * cannot be written for another reason, and nothing has happened then.
    */
   async stop(pod: NodePod, end: StopRequest): Promise<StoppedPod> {
     const { uid, manifestUid, namespace, name, annotations } = pod.metadata;
@@ -175,7 +179,12 @@ export class StoppedPods {
         ...(comesBack ? { comesBack } : {}),
         ...(keepsClaims ? { claims: claimsOf(pod) } : {}),
       };
-      await this.#change((stops) => stops.set(manifestUidOf(stop), stop));
+      const add = (stops: Map<string, StoppedPod>): unknown => stops.set(manifestUidOf(stop), stop);
+      await this.#change(add).catch((error: unknown) => {
+        if (!isUnwritable(error)) throw error;
+        this.#apply(add);
+        this.#complain(error);
+      });
       const message = comesBack ? 'Restarting a pod' : 'Pod is stopped until its manifest changes';
       this.#logger.info(message, { pod: { uid, namespace, name } });
       this.#options.onChanged?.();
@@ -237,12 +246,13 @@ export class StoppedPods {
       const pod = wanted.get(manifestUidOf(stop));
       return pod === undefined ? isComplete : hashOf(pod) !== stop.manifestHash;
     });
-    if (done.length === 0) return;
+    if (done.length === 0) {
+      if (this.#isUnwritten) this.#writeSoon();
+      return;
+    }
     this.#apply((stops) => done.forEach((stop) => stops.delete(manifestUidOf(stop))));
     for (const stop of done) if (wanted.has(manifestUidOf(stop))) this.#options.onReleased?.(stop.uid);
-    void this.#changes.run(async () =>
-      this.#write(this.#byUid).catch((error: unknown) => this.#complain(error)),
-    );
+    this.#writeSoon();
   }
 
   /** Resolves when nothing is being written. */
@@ -250,9 +260,20 @@ export class StoppedPods {
     await this.#changes.settled();
   }
 
+  #writeSoon(): void {
+    void this.#changes.run(async () =>
+      this.#write(this.#byUid).catch((error: unknown) => this.#complain(error)),
+    );
+  }
+
+  /** Once until they are written. */
   #complain(error: unknown): void {
+    if (this.#isUnwritten) return;
+    this.#isUnwritten = true;
     const { file: path } = this.#options;
-    this.#logger.error('Records of stopped pods cannot be written to the disk', error, { path });
+    this.#logger.error('Records of stopped pods cannot be written to the disk, they wait in memory', error, {
+      path,
+    });
   }
 
   /** Changes the disk first. A source may have delivered meanwhile: stops that it dropped stay dropped. */
@@ -272,6 +293,7 @@ export class StoppedPods {
 
   async #write(stops: ReadonlyMap<string, StoppedPod>): Promise<void> {
     await this.#file.write([...stops.values()]);
+    this.#isUnwritten = false;
   }
 }
 
