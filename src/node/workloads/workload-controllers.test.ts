@@ -62,9 +62,22 @@ describe('the workloads of an agent', () => {
     expect(await node.change('Deployment', place, toThree)).toBe(false);
     await node.apply(webOf('a:1'));
     await node.breakDisk();
-    await expect(node.change('Deployment', place, toThree)).rejects.toThrow('cannot be written');
+    await expect(node.change('Deployment', place, toThree)).rejects.toThrow(
+      'the record of the Deployment default/web cannot be written to the disk: EEXIST',
+    );
     await node.mendDisk();
     expect(node.trees[0]!.root.object.spec).toMatchObject({ replicas: 1 });
+  });
+
+  it('stay as they are where the disk takes no edit, which keeps no other pod from its end', async () => {
+    await node.apply(webOf('a:1'));
+    const names = node.names();
+    await node.breakDisk();
+    await node.apply(webOf('a:2'));
+    expect([node.names(), node.isComplete]).toEqual([names, true]);
+    await node.mendDisk();
+    await node.pass(10);
+    expect(node.trees[0]!.root.generation).toBe(2);
   });
 
   it('say which claims they have', async () => {

@@ -82,6 +82,8 @@ interface Stored {
   dueMs: number;
   /** The tree is on the disk. */
   isStored: boolean;
+  /** Why the last write has failed. */
+  failure?: unknown;
 }
 
 /** A change beside the manifest that somebody waits for. */
@@ -96,6 +98,8 @@ interface Source {
   delivery: WorkloadDelivery;
   /** What is delivered has been brought to the disk. */
   isSettled: boolean;
+  /** That was tried at least: what the disk refuses stays as it was, and keeps no other pod from its end. */
+  isTaken: boolean;
   /** Keys of the workloads of the last delivery: others may be gone, and are left as they are until that is known. */
   readonly wanted: ReadonlySet<string>;
 }
@@ -179,7 +183,7 @@ export class WorkloadControllers {
   deliver(name: string, delivery: WorkloadDelivery): void {
     const wanted = new Set(controlled(delivery.workloads).map((each) => keyOf(name, each)));
     const isSettled = this.#treesOf(name).length + wanted.size === 0;
-    this.#sources.set(name, { delivery, isSettled, wanted });
+    this.#sources.set(name, { delivery, isSettled, isTaken: isSettled, wanted });
     for (const workload of delivery.workloads) {
       if (workload.kind === 'PersistentVolumeClaim') this.#options.onClaim(workload.metadata, workload.spec);
     }
@@ -277,8 +281,8 @@ export class WorkloadControllers {
       if (wanted.has(key) || !delivery.isComplete) continue;
       isWritten = (await this.#remove(key, stored)) && isWritten;
     }
-    // It may have been replaced meanwhile.
-    if (this.#sources.get(name) === source && isWritten) source.isSettled = true;
+    source.isTaken = true;
+    source.isSettled = isWritten;
     return true;
   }
 
@@ -296,9 +300,8 @@ export class WorkloadControllers {
     if (!isDeepStrictEqual(object, tree.root.object)) tree.root.generation++;
     tree.root.object = object;
     if (!(await this.#write(stored, tree))) {
-      reject(
-        new Error(`the record of the ${nameOfWorkload(object)} cannot be written; the agent’s log says why`),
-      );
+      const why = `cannot be written to the disk: ${messageOf(stored.failure)}`;
+      reject(new Error(`the record of the ${nameOfWorkload(object)} ${why}`, { cause: stored.failure }));
       return undefined;
     }
     this.#dirty.add(key);
@@ -352,20 +355,25 @@ export class WorkloadControllers {
     return isChanged;
   }
 
+  /** Returns whether it is on the disk. Logs a failure once until it is. */
   async #write(stored: Stored, tree: WorkloadTree): Promise<boolean> {
     const { clock, logger } = this.#options;
     try {
       await makeFolder(this.#records.path, 0o700);
       await stored.file.write(tree);
     } catch (error) {
-      logger.error('Record of a workload cannot be written, it stays as it is', error, {
-        workload: nameOfWorkload(tree.root.object),
-      });
+      if (stored.failure === undefined) {
+        logger.error('Record of a workload cannot be written, it stays as it is', error, {
+          workload: nameOfWorkload(tree.root.object),
+        });
+      }
+      stored.failure = error;
       stored.dueMs = clock.now() + RETRY_MS;
       return false;
     }
     stored.tree = tree;
     stored.isStored = true;
+    delete stored.failure;
     return true;
   }
 
@@ -399,7 +407,7 @@ export class WorkloadControllers {
   #hand(name: string): void {
     const source = this.#sources.get(name);
     if (source === undefined) return;
-    const { delivery, isSettled } = source;
+    const { delivery, isTaken } = source;
     const made = this.#treesOf(name).flatMap(([, { tree }]) =>
       recordsOf(tree).flatMap((record) =>
         record.pods
@@ -412,7 +420,7 @@ export class WorkloadControllers {
       for (const { namespace, name: claim, spec } of claimsOf(tree.root))
         this.#options.onClaim({ namespace, name: claim }, spec);
     }
-    const hasAll = isSettled && !this.#treesOf(name).some(([, { isStored }]) => !isStored);
+    const hasAll = isTaken && !this.#treesOf(name).some(([, { isStored }]) => !isStored);
     delivery.hand([...delivery.pods, ...made], delivery.isComplete && hasAll);
   }
 

@@ -3,7 +3,9 @@ import {
   type ControlledWorkload,
   type WorkloadControllers,
 } from '../../workloads/index.js';
+import { ApiError } from '../http/api-error.js';
 import { abortable } from '#base/async/abortable.js';
+import { messageOf } from '#base/errors/errors.js';
 import { toV1Time } from '#kube/pod/v1-pod-status.js';
 import { type PersistentVolumeClaim } from '#kube/workloads/workload.js';
 import { type LocalClaims, volumeNameOf } from '../../volumes/claims/local-claims.js';
@@ -39,7 +41,11 @@ export function servedWorkloads({ workloads, claims, services }: ServedWorkloads
 export function workloadChanger(workloads: Pick<WorkloadControllers, 'change'>): ChangeWorkload {
   return async ({ kind, namespace, name }, change, signal) =>
     abortable(
-      workloads.change(kind as ControlledKind, { namespace, name }, (object) => changed(object, change)),
+      workloads
+        .change(kind as ControlledKind, { namespace, name }, (object) => changed(object, change))
+        .catch((error: unknown) => {
+          throw new ApiError('InternalError', messageOf(error), undefined, { cause: error });
+        }),
       signal,
     );
 }
