@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdtemp, rename, rm } from 'node:fs/promises';
+import { chmod, lstat, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { PodloopError } from '../errors/errors.js';
@@ -27,7 +27,8 @@ export function parseSocketPath(endpoint: string, name: string): string {
  *
  * The socket is created in a private folder beside its final path and moved there once the server listens. So
  * nobody ever finds it unfinished or open to others, and the socket of a killed server is replaced in one
- * step. Throws ENDPOINT_IN_USE if a server answers there.
+ * step. Where the file system has no room for that folder, the socket of a killed server makes room: if nobody else
+ * may enter the folder of the socket, it is created there. Throws ENDPOINT_IN_USE if a server answers there.
  */
 export async function listenPrivately(
   endpoint: string,
@@ -36,10 +37,32 @@ export async function listenPrivately(
   const path = parseSocketPath(endpoint, 'listen');
   await makeFolder(dirname(path));
   await assertFree(path);
-  const workshop = await mkdtemp(join(dirname(path), '.s'));
-  const draft = join(workshop, 's');
   try {
-    for (const each of [draft, path]) assertShort(each);
+    return await listenInWorkshop(path, bind);
+  } catch (error) {
+    // A server of gRPC does not say that the disk is full in a way that can be told from other errors.
+    if (error instanceof PodloopError || !(await isPrivate(dirname(path)))) throw error;
+    await rm(path, { force: true });
+    return await listenAt(path, join(dirname(path), `.s${process.pid}`), bind);
+  }
+}
+
+async function listenInWorkshop(path: string, bind: (path: string) => Promise<void>): Promise<PrivateSocket> {
+  const workshop = await mkdtemp(join(dirname(path), '.s'));
+  try {
+    return await listenAt(path, join(workshop, 's'), bind);
+  } finally {
+    await rm(workshop, { recursive: true, force: true });
+  }
+}
+
+async function listenAt(
+  path: string,
+  draft: string,
+  bind: (path: string) => Promise<void>,
+): Promise<PrivateSocket> {
+  for (const each of [draft, path]) assertShort(each);
+  try {
     await bind(draft);
     await chmod(draft, 0o600);
     const { ino } = await lstat(draft, { bigint: true });
@@ -49,9 +72,16 @@ export async function listenPrivately(
       if (current?.ino === ino) await rm(path, { force: true });
     };
     return { endpoint: `unix://${path}`, remove };
-  } finally {
-    await rm(workshop, { recursive: true, force: true });
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
   }
+}
+
+/** Whether nobody else may enter a folder. */
+async function isPrivate(folder: string): Promise<boolean> {
+  const { uid, mode } = await stat(folder);
+  return uid === process.geteuid?.() && (mode & 0o077) === 0;
 }
 
 function assertShort(path: string): void {
