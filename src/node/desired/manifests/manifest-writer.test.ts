@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { parse, stringify } from 'yaml';
@@ -392,6 +392,20 @@ describe('an object that is to go', () => {
     // Written as JSON, as YAML of some programs reads it otherwise.
     await writer().apply(KEY, secret('2026-12-01T00:00:00Z'));
     expect(await writer().remove(KEY, false)).toEqual({ kind: 'removed' });
+  });
+
+  it('is not written on a full disk, which is said', async () => {
+    const both = writer();
+    await both.apply(WEB, pod('a:1'));
+    const [file = ''] = await readdir(folder);
+    const other = file.replace('web', 'other');
+    await symlink('/dev/full', join(folder, `${other}.tmp`));
+    const object = { ...WEB, name: 'other' };
+    await expect(both.apply(object, { ...pod('a:1'), metadata: { name: 'other' } })).rejects.toMatchObject({
+      code: 'FOLDER_UNUSABLE',
+      message: `the folder of manifests ${folder} cannot be used: ENOSPC: no space left on device, write`,
+    });
+    expect(await readdir(folder)).toEqual([file]);
   });
 
   it('is looked for in the folder alone, whatever it is called', async () => {

@@ -21,6 +21,7 @@ import { applyPodDefaults } from '#kube/pod/pod-defaults.js';
 import { type Pod } from '#kube/pod/pod.js';
 import { applyWorkloadDefaults } from '#kube/workloads/read-workload.js';
 import { hashPod } from '#kube/pod/static-pod.js';
+import { aboutFolder } from '#base/errors/errors.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { syncPath, writeWhole } from '#base/fs/whole-file.js';
 import { Mutex } from '#base/async/mutex.js';
@@ -105,14 +106,22 @@ export class ManifestWriter {
     this.#options = options;
   }
 
-  /** Writes an object, one at a time. Rejects with the system's error. */
+  /** Writes an object, one at a time. Rejects with FOLDER_UNUSABLE if the system refuses that. */
   async apply(object: AppliedObject, value: object, modes: ApplyModes = {}): Promise<ApplyOutcome> {
-    return this.#changes.run(async () => this.#apply(object, value, modes));
+    return this.#inTurn(async () => this.#apply(object, value, modes));
   }
 
-  /** Removes the file of an object, after earlier requests. Rejects with the system's error. */
+  /** Removes the file of an object, after earlier requests. Rejects with FOLDER_UNUSABLE if the system refuses that. */
   async remove(object: AppliedObject, isDryRun: boolean): Promise<RemoveOutcome> {
-    return this.#changes.run(async () => this.#remove(object, isDryRun));
+    return this.#inTurn(async () => this.#remove(object, isDryRun));
+  }
+
+  async #inTurn<Outcome>(work: () => Promise<Outcome>): Promise<Outcome> {
+    try {
+      return await this.#changes.run(work);
+    } catch (error) {
+      throw aboutFolder(error, 'the folder of manifests', this.#options.folder);
+    }
   }
 
   async #remove(object: AppliedObject, isDryRun: boolean): Promise<RemoveOutcome> {
