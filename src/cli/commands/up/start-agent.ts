@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { open, readFile, rename } from 'node:fs/promises';
+import { appendFile, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type CliHost } from '../../cli-host.js';
 import { CommandFailure } from '../../command-failure.js';
@@ -91,9 +91,16 @@ async function describeEnd(child: ChildProcess, log: string, reason: unknown): P
   const text = await readFile(log, 'utf8').catch(() => '');
   const lines = text.trimEnd().split('\n');
   const errors = lines.filter((line) => line.startsWith('error: '));
+  const mute = errors.length > 0 ? undefined : await findLogProblem(log);
   const how = child.signalCode === null ? `with ${child.exitCode ?? 0}` : `by ${child.signalCode}`;
   return new CommandFailure([
-    ...(errors.length > 0 ? errors : lines.slice(-SHOWN_LINES)),
+    ...(errors.length > 0 ? errors : lines.slice(-SHOWN_LINES).filter((line) => line !== '')),
+    ...(mute === undefined ? [] : [`error: its log cannot be written, make room there first: ${mute}`]),
     `The agent ended ${how}. Its log: ${log}`,
   ]);
+}
+
+/** Why nothing can be written to the log, such as a full disk. */
+async function findLogProblem(log: string): Promise<string | undefined> {
+  return appendFile(log, '\n').then(() => undefined, messageOf);
 }

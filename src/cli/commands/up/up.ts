@@ -1,7 +1,7 @@
-import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { findMissingManifests, SOCKET_NAME } from '#node';
+import { makeFolder } from '#base/fs/make-folder.js';
 import { findLockOwner, NODE_ROOT_LOCK } from '#base/fs/folder-lock.js';
 import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
 import { type KubeObject, type PodObject } from '#kube/columns/kube-object.js';
@@ -148,7 +148,7 @@ async function findOrStart(
   }
   if (rootDir.startsWith(`${SHARED_ROOT_DIR}/`) || rootDir === SHARED_ROOT_DIR)
     await claimSharedFolder(SHARED_ROOT_DIR);
-  await mkdir(rootDir, { recursive: true, mode: 0o700 });
+  await makeFolder(rootDir, 0o700);
   const logs = podLogsDir === undefined ? [] : ['--pod-logs-dir', podLogsDir];
   const args = [folder, '--root-dir', rootDir, ...logs, ...more];
   const socket = resolve(findFlag(more, '--socket') ?? join(rootDir, SOCKET_NAME));
