@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
@@ -32,6 +31,7 @@ import { SandboxParts } from './pods/sandbox-parts.js';
 import { streamsOf } from './streaming/runtime-streams.js';
 import { StreamingServer } from './streaming/streaming-server.js';
 import { SUPERVISOR_SCRIPT } from './container/supervisor-script.js';
+import { makeFolder } from '#base/fs/make-folder.js';
 
 /** What may be chosen of a runtime's parts. */
 export interface PartChoices {
@@ -70,7 +70,7 @@ export async function makeContext(options: ContextOptions): Promise<RpcContext> 
   const time = new NanoClock(clock);
   const hub = new EventHub({ readerCapacity: options.eventQueueCapacity });
   const script = join(rootDir, 'supervisor.sh');
-  await mkdir(rootDir, { recursive: true, mode: 0o700 });
+  await makeFolder(rootDir, 0o700);
   // Running supervisors read the script as they go: the old file stays theirs, the name gets a new one.
   await writeIfOther(script, SUPERVISOR_SCRIPT);
   const processes = new ProcessTable({ clock });

@@ -1,5 +1,4 @@
 import { type Channels } from '#base/channels/publishing-channel.js';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CriClient, probeEndpoint } from '#watch';
 import { PodloopError } from '#base/errors/errors.js';
@@ -9,6 +8,7 @@ import { EmbeddedRuntimeKeeper } from './embedded-runtime-keeper.js';
 import { findRuntime } from './find-runtime.js';
 import { RuntimeProcess } from './runtime-process.js';
 import { assertVerifiers, logRuntimeDifferences } from './telemetry/reports/log-runtime-differences.js';
+import { makeFolder } from '#base/fs/make-folder.js';
 
 /** The word for the embedded runtime in place of an endpoint. */
 export const EMBEDDED_RUNTIME = 'embedded';
@@ -84,7 +84,7 @@ async function startEmbedded(
   signal: AbortSignal,
 ): Promise<EmbeddedRuntimeKeeper> {
   const folder = join(rootDir, 'runtime');
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder, 0o700);
   const process = new RuntimeProcess({
     ...{ podloopCommand, clock, folder, flags: runtimeFlags },
     endsWith: { agentRootDir: rootDir },

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { makeFolder } from './make-folder.js';
 
@@ -21,6 +23,17 @@ describe('makeFolder', () => {
     await makeFolder(join(folder, 'a/b'), 0o755);
     expect((await stat(join(folder, 'a/b'))).mode & 0o777).toBe(0o700);
     expect(await readdir(join(folder, 'a/b'))).toEqual(['c']);
+  });
+
+  it.skipIf(process.getuid?.() !== 0)('reports that a disk is read-only (needs root)', async () => {
+    const run = promisify(execFile);
+    await run('mount', ['-t', 'tmpfs', '-o', 'ro', 'podloop-test', folder]);
+    try {
+      for (const each of ['a', 'a/b'])
+        await expect(makeFolder(join(folder, each))).rejects.toMatchObject({ code: 'EROFS' });
+    } finally {
+      await run('umount', [folder]);
+    }
   });
 
   it('succeeds when several create the same folder at once', async () => {

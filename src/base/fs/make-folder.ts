@@ -8,8 +8,8 @@ const MAX_ATTEMPTS = 3;
 /**
  * Creates a folder and its missing parents; an existing one is not changed. Rejects with the system's error.
  *
- * It is for paths that a user chose. Node's `mkdir` with `recursive` retries for ever, on one of its few
- * threads, if the system reports ENOENT although the parent exists, as in /proc.
+ * Node's `mkdir` with `recursive` retries for ever, on one of its few threads, if the system reports ENOENT although
+ * the parent exists, as in /proc. On a disk that is read-only or has no room it reports ENOENT instead of that.
  */
 export async function makeFolder(path: string, mode = 0o777): Promise<void> {
   for (let attempt = 1; ; attempt++) {

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import { syncPath, writeWhole } from '#base/fs/whole-file.js';
@@ -11,6 +11,7 @@ import { type Descriptor } from './archive/oci-documents.js';
 import { diskIsFull, isFull, UnpackMeter, type UnpackLimits } from './archive/unpack-limits.js';
 import { type FolderUsage } from './folder-usage.js';
 import { SingleFlight } from '#base/async/single-flight.js';
+import { makeFolder } from '#base/fs/make-folder.js';
 
 /** A blob that is being fetched, with what an earlier attempt has left of it. */
 export interface PartialBlob {
@@ -69,7 +70,7 @@ export class BlobStore {
   /** Takes up what is there. */
   static async open(options: BlobStoreOptions): Promise<BlobStore> {
     const store = new BlobStore(options);
-    await mkdir(options.folder, { recursive: true, mode: 0o700 });
+    await makeFolder(options.folder, 0o700);
     for (const name of await readdir(options.folder)) {
       const digest = name.replace('-', ':');
       if (isDigest(digest)) store.#add(digest, (await stat(join(options.folder, name))).size);

@@ -8,6 +8,7 @@ import { isBelow } from '#base/proc/mountinfo.js';
 import { resolveInRoot } from './path-in-root.js';
 import { runTool } from './run-tool.js';
 import { type Trash } from './trash.js';
+import { makeFolder } from '#base/fs/make-folder.js';
 
 /** The files that a container has as its root. */
 export type ContainerRoot =
@@ -114,7 +115,7 @@ export class ContainerRoots {
   static async open(options: ContainerRootsOptions): Promise<ContainerRoots> {
     const { folder, logger } = options;
     const roots = new ContainerRoots(options);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder, 0o700);
     for (const name of (await readdir(folder)).filter(isContainerId)) {
       try {
         const use = await factsOf(join(folder, name)).read();

@@ -1,7 +1,7 @@
-import { mkdir } from 'node:fs/promises';
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { RecordFolder } from '#base/fs/record-folder.js';
+import { makeFolder } from '#base/fs/make-folder.js';
 
 /** An image that was pulled, or was removed while containers use it. */
 export interface ImageRecord {
@@ -48,7 +48,7 @@ export class ImageRecords {
 
   /** Reads what is there. A record that cannot be read is left alone and logged, see {@link damaged}. */
   static async open(path: string, logger: Logger): Promise<ImageRecords> {
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    await makeFolder(path, 0o700);
     const folder = new RecordFolder<ImageRecord>({ folder: path, parse, check, names: FILE_NAMES });
     const { values, unreadable } = await folder.load();
     const damaged = new Map<string, ReadonlySet<string>>();

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { lstat, access, mkdir, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { lstat, access, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { PodSandboxConfig, ContainerConfig } from '#watch/messages';
@@ -20,6 +20,8 @@ import { warnWithoutStarter } from './script/program-starter.js';
 import { openSessionKeyring } from './session-keyring.js';
 import { SandboxShm } from './mounts/sandbox-shm.js';
 import { ToolKit } from './script/tool-kit.js';
+import { isUnwritable } from '#base/fs/is-unwritable.js';
+import { makeFolder } from '#base/fs/make-folder.js';
 
 /** What may be asked for: `auto` is the best that is possible. */
 export type IsolationChoice = 'auto' | 'namespaces' | 'none';
@@ -41,7 +43,7 @@ const PROBE_MS = 30_000;
 
 /**
  * Finds out what this machine allows, by running `true` in a container of its own. Throws PLATFORM_UNSUPPORTED when
- * namespaces were asked for and are not to be had.
+ * namespaces were asked for and are not to be had, and the system's error where the disk has no room to find out.
  */
 export async function detectIsolation(options: DetectIsolationOptions): Promise<Isolation> {
   const { choice, tools, clock } = options;
@@ -51,6 +53,8 @@ export async function detectIsolation(options: DetectIsolationOptions): Promise<
   try {
     return await openNamespaces(options);
   } catch (error) {
+    // Of a full disk nobody may get containers without isolation.
+    if (isUnwritable(error)) throw error;
     const reason = messageOf(error);
     if (choice === 'auto') return plain(`no namespaces: ${reason}`);
     throw new PodloopError('PLATFORM_UNSUPPORTED', `namespaces cannot be used here: ${reason}`, {
@@ -65,8 +69,7 @@ async function openNamespaces(options: DetectIsolationOptions): Promise<Namespac
   const rootDir = await realpath(options.rootDir);
   if (/[,:\\"\s]/.test(rootDir))
     throw new Error(`the folder ${rootDir} has characters in it that overlayfs does not take`);
-  for (const name of ['tools', 'root', 'api'])
-    await mkdir(join(rootDir, 'stage', name), { recursive: true, mode: 0o700 });
+  for (const name of ['tools', 'root', 'api']) await makeFolder(join(rootDir, 'stage', name), 0o700);
   const tools = await ToolKit.install(join(rootDir, 'tools'));
   warnWithoutStarter(tools.starter, logger);
   const isolation = new NamespaceIsolation({

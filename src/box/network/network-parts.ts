@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock } from '#base/time/clock.js';
 import { type Logger } from '#base/log/logger.js';
@@ -28,6 +27,7 @@ import {
 import { NetworkTools } from './network-tools.js';
 import { PodBridge } from './links/pod-bridge.js';
 import { PortProxies } from './rules/port-proxies.js';
+import { makeFolder } from '#base/fs/make-folder.js';
 
 /** What opening the network of pods takes. */
 export interface PodNetworkOptions {
@@ -76,7 +76,7 @@ export async function openNetworkParts(options: PodNetworkOptions): Promise<Netw
   const { mode, rootDir, logger, clock, hostNetns, toolPath = TOOL_PATH } = options;
   const range = parsePodCidr(options.podCidr);
   const dir = join(rootDir, 'network');
-  await mkdir(join(dir, 'ports'), { recursive: true, mode: 0o700 });
+  await makeFolder(join(dir, 'ports'), 0o700);
   const store = await AttachmentStore.open({ dir: join(dir, 'pods'), logger });
   const bootId = await readBootId();
   // What another mode has left must be undone, too.

@@ -6,6 +6,7 @@ import { containerRecordFile, type ContainerRecord } from '../container/containe
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { syncPath } from '#base/fs/whole-file.js';
 import { readSandboxRecord, Sandbox } from './sandbox.js';
+import { makeFolder } from '#base/fs/make-folder.js';
 
 /** What {@link PodFolders} needs. */
 export interface PodFoldersOptions {
@@ -123,7 +124,7 @@ function unfinished(dir: string): string {
 }
 
 async function listFinished(folder: string): Promise<readonly string[]> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder, 0o700);
   const names = await readdir(folder);
   for (const name of names) {
     if (name.startsWith(UNFINISHED)) await rm(join(folder, name), { recursive: true, force: true });

@@ -1,9 +1,9 @@
-import { mkdir } from 'node:fs/promises';
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { type RecordFile } from '#base/fs/record-file.js';
 import { RecordFolder } from '#base/fs/record-folder.js';
 import { isRecord } from '#base/text/is-record.js';
+import { makeFolder } from '#base/fs/make-folder.js';
 
 /** The findings about a container when the last agent ended. */
 export interface RememberedProbes {
@@ -62,7 +62,7 @@ export class ProbeFiles implements ProbeMemory, AsyncDisposable {
         onError: (error) => logger.error('Record of probes cannot be written', error, { path }),
       },
     });
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    await makeFolder(path, 0o700);
     const { values, unreadable } = await folder.load();
     for (const { path: file, error } of unreadable) {
       logger.warn('Record of probes cannot be read, probes start over', {

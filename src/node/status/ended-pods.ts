@@ -12,7 +12,6 @@
  *
  * @module
  */
-import { mkdir } from 'node:fs/promises';
 import { isTerminalPhase, type V1PodStatus } from '#kube/pod/v1-pod-status.js';
 import { type PodPaths } from '#watch';
 import { KeyedMutex } from '#base/async/keyed-mutex.js';
@@ -21,6 +20,7 @@ import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { namesIn } from '#base/fs/names-in.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { RecordFile } from '#base/fs/record-file.js';
+import { makeFolder } from '#base/fs/make-folder.js';
 
 /** How a pod ended. */
 export interface EndedPod {
@@ -109,7 +109,7 @@ export class EndedPods {
       const { paths } = this.#options;
       // It may have been forgotten meanwhile, or replaced by a newer one.
       if (this.#byUid.get(uid) !== ended) return;
-      await mkdir(paths.podDir(uid), { recursive: true, mode: 0o750 });
+      await makeFolder(paths.podDir(uid), 0o750);
       await fileOf(paths, uid).write(ended);
       // If it was forgotten during the write, it is removed next.
       if (this.#byUid.get(uid) === ended) this.#kept.add(uid);

@@ -10,7 +10,6 @@
  *
  * @module
  */
-import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { type CallPlan, type CallStart, findHeader, FrameRelay, type RelayCounts } from '../relay/index.js';
 import { type Clock, SystemClock } from '#base/time/clock.js';
@@ -21,6 +20,7 @@ import { RECORDED_METHODS } from './recorded-method.js';
 import { type RecordCounts, Recorder } from './recorder.js';
 import { RecordingParts } from './recording-parts.js';
 import { type RedactionRules, STRICT_RULES } from './redaction/redaction-rules.js';
+import { makeFolder } from '#base/fs/make-folder.js';
 
 /** How a {@link RecordProxy} is started. */
 export interface RecordProxyOptions {
@@ -149,7 +149,7 @@ export class RecordProxy implements AsyncDisposable {
 /** Only its own user may read what is recorded. */
 async function makeFolderOf(path: string): Promise<void> {
   const folder = dirname(resolve(path));
-  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+  await makeFolder(folder, 0o700).catch((error: unknown) => {
     throw new PodloopError('OPTION_INVALID', `the folder ${folder} cannot be made: ${messageOf(error)}`, {
       cause: error,
     });

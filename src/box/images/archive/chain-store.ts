@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, rename } from 'node:fs/promises';
+import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
@@ -15,6 +15,7 @@ import { runTool } from '../run-tool.js';
 import { type Trash } from '../trash.js';
 import { type UnpackLimits } from './unpack-limits.js';
 import { unpackInThread } from './unpack-thread.js';
+import { makeFolder } from '#base/fs/make-folder.js';
 
 /** What {@link ChainStore.open} takes. */
 export interface ChainStoreOptions {
@@ -107,7 +108,7 @@ export class ChainStore {
 
   /** Takes up what is there. */
   static async open(options: ChainStoreOptions): Promise<ChainStore> {
-    await mkdir(options.folder, { recursive: true, mode: 0o700 });
+    await makeFolder(options.folder, 0o700);
     const chains = new Map<string, ChainFacts>();
     const damaged = new Set<string>();
     for (const name of await readdir(options.folder)) {

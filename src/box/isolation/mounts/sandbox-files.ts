@@ -1,8 +1,9 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type DNSConfig, type PodSandboxConfig } from '#watch/messages';
 import { type SandboxNamespaces } from '../namespace-options.js';
+import { makeFolder } from '#base/fs/make-folder.js';
 
 /** Files of a pod that its containers find in their /etc, unless they mount something else there. */
 export const SANDBOX_FILES = ['resolv.conf', 'hosts', 'hostname'] as const;
@@ -17,7 +18,7 @@ export async function writeSandboxFiles(
   config: PodSandboxConfig,
   namespaces: SandboxNamespaces,
 ): Promise<void> {
-  await mkdir(join(dir, 'etc'), { recursive: true, mode: 0o755 });
+  await makeFolder(join(dir, 'etc'), 0o755);
   const host = (path: string) => readFile(path, 'utf8').catch(() => '');
   const name = namespaces.network && config.hostname !== '' ? config.hostname : hostname();
   const text = {

@@ -1,7 +1,8 @@
-import { mkdir, readdir, rmdir, stat } from 'node:fs/promises';
+import { readdir, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { runTool } from '../../images/run-tool.js';
+import { makeFolder } from '#base/fs/make-folder.js';
 
 /** What a pod's containers may share in memory, as with other runtimes. */
 const SIZE_KIB = 64 * 1024;
@@ -24,7 +25,7 @@ export class SandboxShm {
   async make(sandboxId: string): Promise<void> {
     const path = this.#pathOf(sandboxId);
     try {
-      await mkdir(path, { recursive: true, mode: 0o700 });
+      await makeFolder(path, 0o700);
     } catch (error) {
       if (['ENOSPC', 'EDQUOT'].includes(systemCodeOf(error))) return;
       throw error;

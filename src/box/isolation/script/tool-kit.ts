@@ -31,6 +31,7 @@ import { findTool, TOOL_PATH } from '../../process/find-tools.js';
 import { syncPath } from '#base/fs/whole-file.js';
 import { readElfInterpreter } from './elf-interpreter.js';
 import { OPENER, renderStarter } from './program-starter.js';
+import { makeFolder } from '#base/fs/make-folder.js';
 
 const INSIDE = [
   'mount',
@@ -213,14 +214,14 @@ async function copyAll(
   folder: string,
   dir: string,
 ): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder, 0o700);
   for (const name of await readdir(folder)) {
     if (name.startsWith('new-')) await rm(join(folder, name), { recursive: true, force: true });
   }
   const draft = await mkdtemp(join(folder, 'new-'));
   await mkdir(join(draft, 'dev'));
   for (const [name, target] of Object.entries(DEV_LINKS)) await symlink(target, join(draft, 'dev', name));
-  await mkdir(join(draft, 'proc', 'self'), { recursive: true });
+  await makeFolder(join(draft, 'proc', 'self'));
   await writeFile(join(draft, 'proc', 'self', 'mountinfo'), MOUNTINFO);
   await Promise.all(
     [...files].map(async ([name, path]) => {

@@ -1,7 +1,8 @@
-import { mkdir, rename } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { type Logger } from '#base/log/logger.js';
 import { RecordFolder } from '#base/fs/record-folder.js';
 import { parseAttachment, type AttachmentRecord } from './attachment-record.js';
+import { makeFolder } from '#base/fs/make-folder.js';
 
 /** What {@link AttachmentStore.open} takes. */
 export interface AttachmentStoreOptions {
@@ -28,7 +29,7 @@ export class AttachmentStore {
   /** Reads what an earlier runtime has left. A record that cannot be read is left where it is, see {@link unreadable}. */
   static async open({ dir, logger }: AttachmentStoreOptions): Promise<AttachmentStore> {
     const store = new AttachmentStore(dir);
-    await mkdir(dir, { recursive: true, mode: 0o700 });
+    await makeFolder(dir, 0o700);
     const { values, unreadable } = await store.#lasting.load();
     for (const [sandboxId, record] of values) store.#records.set(sandboxId, record);
     for (const { key, path, error } of unreadable) {

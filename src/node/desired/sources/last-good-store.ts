@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Pod } from '#kube/pod/pod.js';
 import { messageOf } from '#base/errors/errors.js';
@@ -9,6 +9,7 @@ import { syncPath, writeWhole } from '#base/fs/whole-file.js';
 import { type ManifestPlace } from '../manifests/manifest-problem.js';
 import { restoreSourceObject, type SourceObject } from '../manifests/source-object.js';
 import { type SourcePod, toSourcePod } from '../manifests/source-pod.js';
+import { makeFolder } from '#base/fs/make-folder.js';
 
 /** The location and the owner of a {@link LastGoodStore}. */
 export interface LastGoodStoreOptions {
@@ -90,7 +91,7 @@ export class LastGoodStore {
     const slices = new SliceYielder({ itemsPerSlice: PODS_PER_SLICE });
     let names: string[];
     try {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await makeFolder(folder, 0o700);
       names = await readdir(folder);
     } catch (error) {
       const fault = `last good versions cannot be read: ${messageOf(error)}`;

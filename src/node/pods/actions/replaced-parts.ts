@@ -12,7 +12,6 @@
  *
  * @module
  */
-import { mkdir } from 'node:fs/promises';
 import { type NodePod } from '#kube/pod/node-pod.js';
 import { type PodPaths, type PodStatus } from '#watch';
 import { mayBeAlive } from '../../status/pod-containers.js';
@@ -20,6 +19,7 @@ import { restartsAlways } from '#kube/container/restart-rule.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { RecordFile } from '#base/fs/record-file.js';
 import { type KillReason, type PodActions } from './pod-actions.js';
+import { makeFolder } from '#base/fs/make-folder.js';
 
 /** Options of {@link ReplacedParts}. */
 export interface ReplacedPartsOptions {
@@ -78,7 +78,7 @@ export class ReplacedParts {
     const all = new Set([...[...known].filter((id) => shown.has(id)), ...ids]);
     this.#byUid.set(podUid, all);
     try {
-      await mkdir(this.#paths.podDir(podUid), { recursive: true, mode: 0o750 });
+      await makeFolder(this.#paths.podDir(podUid), 0o750);
       await this.#fileOf(podUid).write([...all]);
     } catch (error) {
       this.#logger.error('Replaced parts of a pod cannot be recorded on the disk', error, { podUID: podUid });

@@ -9,13 +9,14 @@
  * @module
  */
 import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Readable, type Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import { messageOf } from '#base/errors/errors.js';
 import { isRecord } from '#base/text/is-record.js';
+import { makeFolder } from '#base/fs/make-folder.js';
 
 /** Delays the shutdown of the machine until it is released, or for as long as logind allows. */
 export interface ShutdownLock {
@@ -78,7 +79,7 @@ export class Logind {
   /** Writes the drop-in with that delay, and has logind read it, which takes logind a moment. */
   async raiseDelay(seconds: number, signal: AbortSignal): Promise<void> {
     const text = `# Written by podloop: the sum of its shutdown grace periods.\n[Login]\nInhibitDelayMaxSec=${seconds}\n`;
-    await mkdir(dirname(this.#dropIn), { recursive: true });
+    await makeFolder(dirname(this.#dropIn));
     await writeFile(this.#dropIn, text);
     await this.#call(['call', ...SYSTEMD, 'KillUnit', 'ssi', 'systemd-logind.service', 'all', '1'], signal);
   }

@@ -15,7 +15,6 @@
  * @module
  */
 import { randomInt } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import { forEachAtOnce } from '#base/async/for-each-at-once.js';
 import { KeyedMutex } from '#base/async/keyed-mutex.js';
 import { messageOf } from '#base/errors/errors.js';
@@ -25,6 +24,7 @@ import { systemCodeOf } from '#base/errors/system-code.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
 import { type IdRange, type PodPaths } from '#watch';
 import { type NodeIds } from './node-ids.js';
+import { makeFolder } from '#base/fs/make-folder.js';
 
 /** Options of {@link PodIdRanges}. */
 export interface PodIdRangesOptions {
@@ -173,7 +173,7 @@ export class PodIdRanges {
   }
 
   async #write(uid: string, range: IdRange): Promise<void> {
-    await mkdir(this.#options.paths.podDir(uid), { recursive: true, mode: 0o750 });
+    await makeFolder(this.#options.paths.podDir(uid), 0o750);
     await fileOf(this.#options, uid).write(range);
   }
 }

@@ -21,6 +21,7 @@ import { systemCodeOf } from '#base/errors/system-code.js';
 import { type BoundedLooks } from '../bounded-looks.js';
 import { type Mounter } from '../mounter.js';
 import { type OpenedPlace, openBelow } from '#base/fs/open-below.js';
+import { makeFolder } from '#base/fs/make-folder.js';
 
 /** Options of {@link SubPathMounts}. */
 export interface SubPathMountsOptions {
@@ -141,7 +142,7 @@ export async function removeTarget(target: string): Promise<void> {
 }
 
 async function makeTarget(target: string, { facts }: OpenedPlace): Promise<void> {
-  await mkdir(dirname(target), { recursive: true, mode: 0o750 });
+  await makeFolder(dirname(target), 0o750);
   if (facts.isDirectory()) await mkdir(target, { mode: 0o750 });
   else await writeFile(target, '', { flag: 'wx', mode: 0o640 });
 }
