@@ -51,6 +51,9 @@ describe.skipIf(process.getuid?.() !== 0).each(ISOLATIONS)(
         expect(await node.exited(lost)).toMatchObject({
           ...{ exitCode: 255, reason: 'Unknown', message: 'its supervisor was killed' },
         });
+        await expect(node.runPod('full')).rejects.toThrow(
+          `the runtime cannot write in its root folder ${node.root}: ENOSPC: no space left on device`,
+        );
         await node.client.stopPodSandbox({ podSandboxId: stopped });
         await node.runtime?.close();
         await node.startInside();

@@ -18,7 +18,8 @@ export interface WriteWholeOptions {
 /**
  * Replaces a file atomically: a reader finds the old content or the new, never a part.
  *
- * It writes a temporary file, then does fsync, rename, and fsync of the folder.
+ * It writes a temporary file, then does fsync, rename, and fsync of the folder. Rejects with the system's error, whose
+ * message names a path: the system alone would not say which disk is full.
  */
 export async function writeWhole(
   path: string,
@@ -38,10 +39,16 @@ export async function writeWhole(
     if (durable) await file.sync();
   } catch (error) {
     await rm(temporary, { force: true });
-    throw error;
+    throw withPath(error, path);
   }
   await rename(temporary, path);
   if (syncsFolder) await syncPath(dirname(path));
+}
+
+function withPath(error: unknown, path: string): unknown {
+  if (!(error instanceof Error) || systemCodeOf(error) === '' || 'path' in error) return error;
+  error.message += ` '${path}'`;
+  return Object.assign(error, { path });
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   status,
 } from '@grpc/grpc-js';
 import { messageOf } from '#base/errors/errors.js';
+import { isUnwritable } from '#base/fs/is-unwritable.js';
 import { RpcError } from '../rpc-error.js';
 import { type RpcContext } from './rpc-context.js';
 
@@ -71,9 +72,17 @@ function drained<Q, R>(call: ServerWritableStream<Q, R>): Promise<void> {
 /** What a caller sees of an error. */
 export function toStatus(context: RpcContext, operation: string, error: unknown) {
   const code = error instanceof RpcError ? error.code : status.UNKNOWN;
-  const message = clip(messageOf(error));
+  const message = clip(describe(error, context.rootDir));
   context.logger.info('Call refused', { operation, code: status[code], err: message }, 2);
   return { code, details: message, name: operation, message, metadata: new Metadata() };
+}
+
+/** Where the disk of the runtime's root takes nothing, with that folder alone: the same words for each attempt. */
+function describe(error: unknown, rootDir: string): string {
+  const message = messageOf(error);
+  const { path } = (error ?? {}) as { readonly path?: unknown };
+  if (!isUnwritable(error) || typeof path !== 'string' || !path.startsWith(`${rootDir}/`)) return message;
+  return `the runtime cannot write in its root folder ${rootDir}: ${message.split(',')[0]}`;
 }
 
 /** A status travels in a header, for which clients and servers have limits of some KiB: a longer one reaches nobody. */

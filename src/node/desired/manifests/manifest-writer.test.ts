@@ -403,7 +403,7 @@ describe('an object that is to go', () => {
     const object = { ...WEB, name: 'other' };
     await expect(both.apply(object, { ...pod('a:1'), metadata: { name: 'other' } })).rejects.toMatchObject({
       code: 'FOLDER_UNUSABLE',
-      message: `the folder of manifests ${folder} cannot be used: ENOSPC: no space left on device, write`,
+      message: `the folder of manifests ${folder} cannot be used: ENOSPC: no space left on device, write '${join(folder, other)}'`,
     });
     expect(await readdir(folder)).toEqual([file]);
   });
