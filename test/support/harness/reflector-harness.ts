@@ -4,7 +4,7 @@ import { type StoredObject } from '#testing/in-memory-api/stored-object.js';
 import { Reflector, type ReflectorOptions } from '../../../src/cluster/watch/reflector.js';
 
 /** The pods of all namespaces, which {@link reflectorHarness} follows. */
-export const PODS = '/api/v1/pods';
+const PODS = '/api/v1/pods';
 
 /** A reflector of the pods of a server in memory, with what it has told and the copy that comes of it. */
 export function reflectorHarness(options: Partial<ReflectorOptions<StoredObject>> = {}) {
