@@ -65,6 +65,9 @@ describe('ContainerFiles', () => {
     expect(await files.voidRun(0)).toBe(true);
     expect(await files.voidRun(0)).toBe(false);
     expect(await files.findSupervisor(0)).toBe('void');
+    // What a runtime before this one has left.
+    await writeFile(join(dir, 'run.2'), 'void\n');
+    expect(await files.findSupervisor(2)).toBe('void');
     const stat = `7 (sh) S 1 7 7 ${'0 '.repeat(15)}4711 0`;
     await writeFile(join(dir, 'run.1'), `boot\n${stat}`);
     expect(await files.findSupervisor(1)).toBeUndefined();

@@ -32,6 +32,8 @@ set +C
 /** Who has the claim: undefined when nobody has, or has not finished writing; `void` when nobody ever will. */
 export async function findClaim(path: string): Promise<ProcessClaim | 'void' | undefined> {
   const text = await readIfThere(path);
+  // Earlier runtimes wrote a file.
+  if (text === `${VOID}\n`) return 'void';
   if (text === undefined && (await readlink(path).catch(() => undefined)) === VOID) return 'void';
   const [bootId = '', line = '', end] = text?.split('\n') ?? [];
   const stat = end === undefined ? undefined : parseProcessStat(line);
