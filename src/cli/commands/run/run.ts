@@ -170,11 +170,10 @@ async function run(manifests: string | undefined, flags: RunFlags, host: CliHost
       'there is nothing to run: name a folder of manifests, as in "podloop run ./pods", a --manifest-url, or the --kubeconfig of a cluster',
     );
   }
-  const missing = await findMissingManifests(options);
-  if (missing !== undefined) {
+  if (isAtTerminal(host) || options.exitWhenDone) {
     // A service waits for its folder, as the disk may be mounted later.
-    if (isAtTerminal(host) || options.exitWhenDone) throw new PodloopError('OPTION_INVALID', missing);
-    logger.warn('Waiting for the manifests', { reason: missing });
+    const missing = await findMissingManifests(options);
+    if (missing !== undefined) throw new PodloopError('OPTION_INVALID', missing);
   }
   if (!isRoot() && isBelow(SHARED_ROOT_DIR, options.rootDir)) await claimSharedFolder(SHARED_ROOT_DIR);
   const interrupted = host.listenForInterrupts();
