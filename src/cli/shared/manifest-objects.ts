@@ -5,7 +5,7 @@ import { messageOf } from '#base/errors/errors.js';
 import { parseYamlDocuments } from '#base/text/yaml/yaml-document.js';
 import { type KubeObject } from '#kube/columns/kube-object.js';
 import { insteadOfKind } from '#kube/workloads/foreign-kinds.js';
-import { CLUSTER_OBJECT_NOTES } from '#kube/workloads/workload.js';
+import { clusterObjectNote } from '#kube/workloads/workload.js';
 import { findTypeOfKind, type ResourceType } from './api/resource-type.js';
 import { type CliHost } from '../cli-host.js';
 import { failure } from '../command-failure.js';
@@ -151,8 +151,8 @@ function flatten(value: unknown, file: string, depth: number): KubeObject[] {
 
 /** What is said of an object without effect here; of others undefined. */
 function findClusterNote({ apiVersion, kind, metadata }: KubeObject): string | undefined {
-  if (apiVersion !== 'v1' || (kind !== 'Namespace' && kind !== 'ServiceAccount')) return undefined;
-  return `the ${kind} ${JSON.stringify(metadata?.name ?? '')} is ${CLUSTER_OBJECT_NOTES[kind]}`;
+  const note = apiVersion === 'v1' ? clusterObjectNote(kind ?? '') : undefined;
+  return note && `the ${kind} ${JSON.stringify(metadata?.name ?? '')} is ${note}`;
 }
 
 function toItem(

@@ -197,11 +197,15 @@ export type PersistentVolumeClaim = Base<'PersistentVolumeClaim', ClaimSpec>;
 /** What is accepted without an effect: what a cluster does with it, no agent does by itself. */
 export type ClusterObject = Base<'Namespace' | 'ServiceAccount', unknown>;
 
-/** What becomes of objects that only a cluster gives a meaning, after "the Namespace … is". */
-export const CLUSTER_OBJECT_NOTES: Readonly<Record<ClusterObject['kind'], string>> = {
+const CLUSTER_OBJECT_NOTES: Readonly<Record<ClusterObject['kind'], string>> = {
   Namespace: 'accepted without effect: a namespace exists as soon as something is in it',
   ServiceAccount: 'accepted without effect: no API server issues tokens for it',
 };
+
+/** What becomes of an object that only a cluster gives a meaning, after "the Namespace … is"; undefined for other kinds. */
+export function clusterObjectNote(kind: string): string | undefined {
+  return kind === 'Namespace' || kind === 'ServiceAccount' ? CLUSTER_OBJECT_NOTES[kind] : undefined;
+}
 
 /** One port of a Service. */
 export interface ServicePort {

@@ -24,7 +24,7 @@ import { manifestUidOf, type NodePod } from '#kube/pod/node-pod.js';
 import { STATIC_POD_ANNOTATIONS } from '#kube/pod/static-pod.js';
 import { PodloopError } from '#base/errors/errors.js';
 import { type Logger, SILENT_LOGGER } from '#base/log/logger.js';
-import { isUnwritable } from '#base/fs/is-unwritable.js';
+import { isUnwritable } from '#base/fs/disk-errors.js';
 import { Mutex } from '#base/async/mutex.js';
 import { RecordFile } from '#base/fs/record-file.js';
 

@@ -1,5 +1,5 @@
 import { type Logger } from '#base/log/logger.js';
-import { CLUSTER_OBJECT_NOTES, type Service, type Workload } from '#kube/workloads/workload.js';
+import { clusterObjectNote, type Service, type Workload } from '#kube/workloads/workload.js';
 import { type WorkloadControllers } from '../workloads/index.js';
 import { type DeliveryOptions, type PodSourcePort } from './pod-config.js';
 import { isConfigObject } from './manifests/source-object.js';
@@ -50,11 +50,11 @@ function sayNotes(
 ): Set<string> {
   const now = new Set<string>();
   for (const { kind, metadata } of workloads) {
-    if (kind !== 'Namespace' && kind !== 'ServiceAccount') continue;
+    const note = clusterObjectNote(kind);
+    if (note === undefined) continue;
     const object = kind === 'Namespace' ? metadata.name : `${metadata.namespace}/${metadata.name}`;
     const about = `${kind} ${object}`;
-    if (!before.has(about) && !now.has(about))
-      logger.info(`${kind} is ${CLUSTER_OBJECT_NOTES[kind]}`, { object });
+    if (!before.has(about) && !now.has(about)) logger.info(`${kind} is ${note}`, { object });
     now.add(about);
   }
   return now;

@@ -25,7 +25,7 @@ import { listPassedOver, type PassedOver } from '../manifests/passed-over.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { DEFAULT_NAMESPACE } from '#kube/objects/default-namespace.js';
 import { type Pod } from '#kube/pod/pod.js';
-import { CLUSTER_OBJECT_NOTES, findPodTemplate, type Service } from '#kube/workloads/workload.js';
+import { clusterObjectNote, findPodTemplate, type Service } from '#kube/workloads/workload.js';
 import { type PodReference, podReferences } from '#kube/pod/pod-references.js';
 
 /** Whether the file does not exist, so that no line can be named. */
@@ -160,8 +160,6 @@ function podsOfObject({ object, place, placeOf }: ManifestObject): CheckedPod[] 
   return [{ pod, place, placeOf: placeIn, findProblemsOfNew: () => [], leftOut: [], inside: path }];
 }
 
-const NOTES: Partial<Record<WrittenObject['kind'], string>> = CLUSTER_OBJECT_NOTES;
-
 function findObjectNotes({ object, place, placeOf }: ManifestObject): ManifestProblem[] {
   const note = (about: string, path: FieldPath = []): ManifestProblem => ({
     ...(path.length === 0 ? place : placeOf(path)),
@@ -170,7 +168,7 @@ function findObjectNotes({ object, place, placeOf }: ManifestObject): ManifestPr
   const name = `the ${object.kind} ${formatValue(object.metadata.name)}`;
   if (object.kind === 'Service')
     return findServiceNotes(object).map(([path, why]) => note(`${name} ${why}`, path));
-  const message = NOTES[object.kind];
+  const message = clusterObjectNote(object.kind);
   return message === undefined ? [] : [note(`${name} is ${message}`)];
 }
 
