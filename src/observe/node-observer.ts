@@ -19,7 +19,7 @@ import { settlesWithin } from '#base/async/settles-within.js';
 import { DisposalStack } from '#base/async/disposal-stack.js';
 import { type FolderLock, lockFolder, NODE_ROOT_LOCK } from '#base/fs/folder-lock.js';
 import { type Clock } from '#base/time/clock.js';
-import { isUnwritable } from '#base/fs/is-unwritable.js';
+import { isUnwritable } from '#base/fs/disk-errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { type PlegReport } from '#kube/node/pleg-report.js';
 import { type LogState, type MetricsRegistry } from '#node/telemetry';
@@ -301,7 +301,7 @@ export class NodeObserver implements AsyncDisposable {
       else this.#lock = lock;
     } catch (error) {
       await lock?.release();
-      if (!isOfDisk(error)) throw error;
+      if (!isUnwritable(error)) throw error;
       logger.error('Root directory cannot be written: the history stays in memory for now', error, {
         path: rootDir,
       });
@@ -313,7 +313,7 @@ export class NodeObserver implements AsyncDisposable {
   async #listenElsewhere(): Promise<void> {
     if (this.#options.socket === '') return;
     await this.#listen().catch((error: unknown) => {
-      if (!isOfDisk(error)) throw error;
+      if (!isUnwritable(error)) throw error;
     });
   }
 
@@ -346,13 +346,6 @@ export class NodeObserver implements AsyncDisposable {
       if (!signal.aborted) throw error;
     }
   }
-}
-
-function isOfDisk(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (isUnwritable(cause)) return true;
-  }
-  return false;
 }
 
 /** The pod of a container or sandbox that a list has shown. */

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { LinuxContainerResources } from '#watch/messages';
 import { findClaim, voidClaim, type ProcessClaim } from '../process/process-claim.js';
 import { parseProcessStat, type ProcessIdentity } from '../process/child-identity.js';
-import { systemCodeOf } from '#base/errors/system-code.js';
+import { isFull } from '#base/fs/disk-errors.js';
 import { namesIn } from '#base/fs/names-in.js';
 import { readIfThere, syncPath, writeWhole } from '#base/fs/whole-file.js';
 import { SPOOL_MARK, SpoolReader } from './output/spool-reader.js';
@@ -33,8 +33,6 @@ const OOM_KILLED = 'OOMKilled';
 /** That of a container that never ran. */
 export const START_ERROR = 'StartError';
 const TOO_SMALL = 'its memory limit is too small to start in: the kernel ended its set-up';
-/** What says that a disk is full, or the share of it that this user may have. */
-const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
 /** Room for the longest line that the supervisor writes, or the runtime in its place. */
 const EXIT_RECORD_BYTES = 256;
 
@@ -118,7 +116,7 @@ export class ContainerFiles {
     try {
       await writeWhole(this.#exitPath, `${line}\n`);
     } catch (error) {
-      if (!FULL.has(systemCodeOf(error))) throw error;
+      if (!isFull(error)) throw error;
       await this.#writeReserved(line);
     }
   }

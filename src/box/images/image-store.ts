@@ -59,7 +59,8 @@ import { type ImageConfig, type Platform } from './archive/oci-documents.js';
 import { OverlayProbe } from './overlay-probe.js';
 import { type LayerProgress, PullsUnderWay } from './pulls-under-way.js';
 import { Trash } from './trash.js';
-import { diskIsFull, isFull, UNPACK_LIMITS, type UnpackLimits } from './archive/unpack-limits.js';
+import { isFull } from '#base/fs/disk-errors.js';
+import { diskIsFull, UNPACK_LIMITS, type UnpackLimits } from './archive/unpack-limits.js';
 import { UsageMeter, type MeasuredUsage } from './usage-meter.js';
 
 /** What {@link ImageStore.open} takes. */

@@ -1,6 +1,7 @@
 import { type Stats } from 'node:fs';
 import { join, dirname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isFull } from '#base/fs/disk-errors.js';
 import { refused } from '../rpc-error.js';
 import { link, lstat, mkdir, readdir, rm, symlink, unlink, utimes } from './archive/blocking-files.js';
 import { splitEntryPath } from './archive/entry-path.js';
@@ -195,7 +196,7 @@ export class RootBuilder {
 function explain(error: unknown, { name }: TarEntry): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (typeof code === 'number') return error;
-  if (code === 'ENOSPC' || code === 'EDQUOT') return diskIsFull();
+  if (isFull(error)) return diskIsFull();
   // Node's messages name paths of this machine, which mean nothing to the client.
   return refused(`the layer's entry "${name.slice(0, 200)}" cannot be unpacked: ${code ?? message}`);
 }

@@ -20,7 +20,7 @@ import { warnWithoutStarter } from './script/program-starter.js';
 import { openSessionKeyring } from './session-keyring.js';
 import { SandboxShm } from './mounts/sandbox-shm.js';
 import { ToolKit } from './script/tool-kit.js';
-import { isUnwritable } from '#base/fs/is-unwritable.js';
+import { isUnwritable } from '#base/fs/disk-errors.js';
 import { makeFolder } from '#base/fs/make-folder.js';
 
 /** What may be asked for: `auto` is the best that is possible. */

@@ -30,7 +30,7 @@ import {
   SCHEMA_1,
 } from '../images/archive/oci-documents.js';
 import { type PartialBlob } from '../images/blob-store.js';
-import { isFull } from '../images/archive/unpack-limits.js';
+import { isFull } from '#base/fs/disk-errors.js';
 import { refused, RpcError, unimplemented } from '../rpc-error.js';
 import { DockerLogins, type Login } from './docker-logins.js';
 import { findRegistryHosts, type HostCapability, type RegistryHost } from './registry-hosts.js';

@@ -6,7 +6,8 @@ import {
   status,
 } from '@grpc/grpc-js';
 import { messageOf } from '#base/errors/errors.js';
-import { isUnwritable } from '#base/fs/is-unwritable.js';
+import { isUnwritable } from '#base/fs/disk-errors.js';
+import { isBelow } from '#base/proc/mountinfo.js';
 import { RpcError } from '../rpc-error.js';
 import { type RpcContext } from './rpc-context.js';
 
@@ -81,7 +82,7 @@ export function toStatus(context: RpcContext, operation: string, error: unknown)
 function describe(error: unknown, rootDir: string): string {
   const message = messageOf(error);
   const { path } = (error ?? {}) as { readonly path?: unknown };
-  if (!isUnwritable(error) || typeof path !== 'string' || !path.startsWith(`${rootDir}/`)) return message;
+  if (!isUnwritable(error) || typeof path !== 'string' || !isBelow(path, rootDir)) return message;
   return `the runtime cannot write in its root folder ${rootDir}: ${message.split(',')[0]}`;
 }
 

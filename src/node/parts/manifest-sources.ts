@@ -24,7 +24,7 @@ import { messageOf, PodloopError } from '#base/errors/errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { parseYamlDocuments } from '#base/text/yaml/yaml-document.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
-import { isUnwritable } from '#base/fs/is-unwritable.js';
+import { isUnwritable } from '#base/fs/disk-errors.js';
 import { RecordFile } from '#base/fs/record-file.js';
 import { type AgentOptions } from '../options/agent-options.js';
 import { nameOfWorkload, readWorkloadTrees, recordsOf } from '../workloads/index.js';

@@ -77,10 +77,3 @@ export function diskIsFull(why = 'the disk is full'): RpcError {
   error.cause = { code: 'ENOSPC' };
   return error;
 }
-
-/** Whether an error says that there is no room on a disk. */
-export function isFull(error: unknown): boolean {
-  const { code, cause } = (error ?? {}) as { readonly code?: unknown; readonly cause?: unknown };
-  if (code === 'ENOSPC' || code === 'EDQUOT') return true;
-  return cause !== undefined && isFull(cause);
-}

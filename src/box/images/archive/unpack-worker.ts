@@ -12,7 +12,7 @@ import { RpcError } from '../../rpc-error.js';
 import { type FileRegion } from './file-region.js';
 import { layerAt } from './layer-stream.js';
 import { unpackLayers, type UnpackNews, type UnpackOrder, type UnpackTask } from './unpack-layers.js';
-import { isFull } from './unpack-limits.js';
+import { isFull } from '#base/fs/disk-errors.js';
 
 const stop = new AbortController();
 let takeLayer: ((layer: FileRegion) => void) | undefined;

@@ -1,6 +1,7 @@
 import { readdir, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemCodeOf } from '#base/errors/system-code.js';
+import { isFull } from '#base/fs/disk-errors.js';
 import { runTool } from '../../images/run-tool.js';
 import { makeFolder } from '#base/fs/make-folder.js';
 
@@ -27,7 +28,7 @@ export class SandboxShm {
     try {
       await makeFolder(path, 0o700);
     } catch (error) {
-      if (['ENOSPC', 'EDQUOT'].includes(systemCodeOf(error))) return;
+      if (isFull(error)) return;
       throw error;
     }
     if (!(await isMount(path))) await runTool('mount', ['-t', 'tmpfs', '-o', OPTIONS, 'shm', path]);
