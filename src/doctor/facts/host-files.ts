@@ -1,5 +1,14 @@
 import { setMaxListeners } from 'node:events';
-import { readdirSync, readFileSync, readlinkSync, type Stats, type StatsFs } from 'node:fs';
+import {
+  closeSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  readSync,
+  type Stats,
+  type StatsFs,
+} from 'node:fs';
 import { readdir, readFile, readlink, realpath, stat, statfs } from 'node:fs/promises';
 import { release } from 'node:os';
 import { join } from 'node:path';
@@ -15,13 +24,14 @@ const READ_LIMIT_MS = 5_000;
  * its memory locked, and `meminfo`, which in a container may be a file of lxcfs. Read on the spot it costs a fifth of four ways
  * through Node's threads, and an observer reads hundreds.
  */
-const INSTANT = /^\/proc\/\d+\/(?:task\/\d+\/)?(?:stat|sched|status|wchan|limits)$/;
+const INSTANT =
+  /^\/proc\/(?:\d+\/(?:task\/\d+\/)?(?:stat|sched|status|wchan|limits)|sys\/kernel\/ns_last_pid)$/;
 /** Until Linux 6.7 this waits for a lock that is held while a cgroup is made or removed. */
 const CGROUP = /^\/proc\/\d+\/cgroup$/;
 const INSTANT_FOLDER = /^\/proc(?:\/\d+\/(?:task|fd))?$/;
 /** A process may have a million files open, whose list takes more than a second; of so many, some five milliseconds. */
 const MAX_INSTANT_FILES = 4_096;
-const INSTANT_LINK = /^\/proc\/\d+\/cwd$/;
+const INSTANT_LINK = /^\/proc\/(?:self|\d+\/cwd)$/;
 /** Of these, as many are read in one turn of the loop: a millisecond or two. */
 const READS_PER_TURN = 64;
 /** Node has four threads for files; one that hangs in the kernel is lost until that answers. */
@@ -280,11 +290,20 @@ export class HostFiles {
   }
 }
 
+/** Where files are read into; what fills it is read again whole. */
+const room = Buffer.allocUnsafeSlow(8_192);
+
+/** In one read, as the kernel gives such a file at once: `readFileSync` asks for its size before and for its end after. */
 function readOrNothing(path: string): string | undefined {
+  let file: number | undefined;
   try {
-    return readFileSync(path, 'utf8');
+    file = openSync(path, 'r');
+    const bytes = readSync(file, room, 0, room.length, 0);
+    return bytes < room.length ? room.toString('utf8', 0, bytes) : readFileSync(path, 'utf8');
   } catch {
     return undefined;
+  } finally {
+    if (file !== undefined) closeSync(file);
   }
 }
 

@@ -1,7 +1,7 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '#testing/fake-clock.js';
 import { HostFiles } from '../facts/host-files.js';
 import { ShimGlancer } from './glance-at-shims.js';
@@ -11,6 +11,7 @@ const UPTIME_S = 1_000;
 let root: string;
 let files: HostFiles;
 let reads: string[];
+let lists: number;
 let glancer: ShimGlancer;
 
 beforeEach(async () => {
@@ -26,6 +27,12 @@ beforeEach(async () => {
   files.findAllAtOnce = async (paths) => {
     reads.push(...paths);
     return await findAllAtOnce(paths);
+  };
+  lists = 0;
+  const list = files.list.bind(files);
+  files.list = async (path) => {
+    lists++;
+    return await list(path);
   };
   glancer = new ShimGlancer();
   await mkdir(join(root, 'proc'));
@@ -118,4 +125,40 @@ it('a process that has the pid of a shim that ended is read again', async () => 
   expect(await glancer.glance(files)).toEqual({ stopped: 0, stoppedDaemons: 0, longCalls: 0 });
   await write(100, 'containerd', { state: 'T' });
   expect(await glancer.glance(files)).toMatchObject({ stopped: 0, stoppedDaemons: 1 });
+});
+
+describe('the list of processes', () => {
+  const setLastPid = async (pid: number): Promise<void> => {
+    await mkdir(join(root, 'proc/sys/kernel'), { recursive: true });
+    await writeFile(join(root, 'proc/sys/kernel/ns_last_pid'), `${pid}\n`);
+  };
+
+  it('is read again once a process was made', async () => {
+    await symlink(String(process.pid), join(root, 'proc/self'));
+    await setLastPid(500);
+    for (let glance = 0; glance < 5; glance++) await glancer.glance(files);
+    expect(lists).toBe(1);
+    await write(501, 'containerd-shim', { state: 'T' });
+    await setLastPid(501);
+    expect(await glancer.glance(files)).toMatchObject({ stopped: 1 });
+    expect(lists).toBe(2);
+  });
+
+  it('still shows which processes have ended or are stopped meanwhile', async () => {
+    await symlink(String(process.pid), join(root, 'proc/self'));
+    await setLastPid(500);
+    await write(101, 'containerd', {});
+    await glancer.glance(files);
+    await rm(join(root, 'proc/100'), { recursive: true });
+    await write(101, 'containerd', { state: 'T' });
+    for (let glance = 0; glance < 2; glance++)
+      expect(await glancer.glance(files)).toEqual({ stopped: 0, stoppedDaemons: 1, longCalls: 0 });
+  });
+
+  it('is read each time where /proc is that of another pid namespace', async () => {
+    await symlink(String(process.pid + 1), join(root, 'proc/self'));
+    await setLastPid(500);
+    for (let glance = 0; glance < 3; glance++) await glancer.glance(files);
+    expect(lists).toBe(3);
+  });
 });

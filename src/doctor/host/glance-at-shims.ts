@@ -36,13 +36,14 @@ export class ShimGlancer {
   readonly #known = new Map<number, Known>();
   /** By pid: what else it is. */
   readonly #seen = new Map<number, 'new' | 'call' | 'other'>();
+  /** The processes when the last one was made; some of them may have ended since. */
+  #pids: readonly number[] = [];
+  /** Undefined where it says nothing of the processes that are seen. */
+  #lastPid: string | undefined;
 
   /** Reads what is new, and what was of interest before. Rejects when there is no /proc. */
   async glance(files: HostFiles): Promise<ShimGlance> {
-    const pids = await listPids(files);
-    const there = new Set(pids);
-    for (const byPid of [this.#known, this.#seen])
-      for (const pid of byPid.keys()) if (!there.has(pid)) byPid.delete(pid);
+    const pids = await this.#list(files);
     const stopped = { shim: 0, daemon: 0 };
     const lines = await files.findAllAtOnce([...this.#known.keys()].map((pid) => `/proc/${pid}/stat`));
     for (const [at, [pid, { kind, head }]] of [...this.#known].entries()) {
@@ -68,6 +69,19 @@ export class ShimGlancer {
     };
   }
 
+  /** The list of all processes takes as long as reading the state of dozens, and on an idle node nobody forks for minutes. */
+  async #list(files: HostFiles): Promise<readonly number[]> {
+    // Read first: what is made meanwhile is listed again.
+    const lastPid = await findLastPid(files);
+    if (lastPid !== undefined && lastPid === this.#lastPid) return this.#pids;
+    this.#pids = await listPids(files);
+    this.#lastPid = lastPid;
+    const there = new Set(this.#pids);
+    for (const byPid of [this.#known, this.#seen])
+      for (const pid of byPid.keys()) if (!there.has(pid)) byPid.delete(pid);
+    return this.#pids;
+  }
+
   async #settle(files: HostFiles, { pid, parent }: SeenProcess): Promise<void> {
     const kind = this.#seen.get(pid);
     if (this.#known.has(pid) || kind === 'call') return;
@@ -76,6 +90,12 @@ export class ShimGlancer {
       parseOciCommand((await files.find(`/proc/${pid}/cmdline`)) ?? '') !== undefined;
     this.#seen.set(pid, isCall ? 'call' : kind === undefined ? 'new' : 'other');
   }
+}
+
+/** The pid that was given last, which the kernel tells of the pid namespace of whoever asks: undefined where /proc shows another. */
+async function findLastPid(files: HostFiles): Promise<string | undefined> {
+  if ((await files.findLink('/proc/self')) !== String(process.pid)) return undefined;
+  return await files.find('/proc/sys/kernel/ns_last_pid');
 }
 
 function kindOf({ command }: SeenProcess): Known['kind'] | undefined {
