@@ -145,8 +145,13 @@ describe('a node with pods that harm it', () => {
   });
 
   it('survives a pod that writes more to the disk than it may, which goes alone', async () => {
-    const limit = '      resources: { limits: { ephemeral-storage: 50Mi } }\n';
-    await put('fills', 'head -c 300000000 /dev/zero > /fill; while :; do sleep 1; done', limit);
+    // The root of this image is the machine's own, of which a pod is asked no account.
+    const limit = [
+      '      resources: { limits: { ephemeral-storage: 50Mi } }',
+      '      volumeMounts: [{ name: scratch, mountPath: /scratch }]',
+      '  volumes: [{ name: scratch, emptyDir: {} }]\n',
+    ].join('\n');
+    await put('fills', 'head -c 300000000 /dev/zero > /scratch/fill; while :; do sleep 1; done', limit);
     await untilPrints('podloop get pods --no-headers 2>&1', /^fills-\S+ .*\bEvicted\b/m);
     await expectWell();
     await remove('fills');
@@ -157,7 +162,8 @@ describe('a node with pods that harm it', () => {
     await put('whole', 'sleep 1000 & tail /dev/zero', limit);
     await untilPrints(
       'podloop events -A --types Warning 2>&1',
-      /OOMKilling\s+pod\/whole-\S+\s+.*The kernel killed all processes of the container.*: the container was at its memory limit/i,
+      // The pod has the limit of its one container, and its sandbox needs some of it.
+      /OOMKilling\s+pod\/whole-\S+\s+.*The kernel killed all processes of the container.*: the pod was at its memory limit/i,
     );
     await expectWell();
     await remove('whole');
