@@ -155,6 +155,22 @@ describe('the list of processes', () => {
       expect(await glancer.glance(files)).toEqual({ stopped: 0, stoppedDaemons: 1, longCalls: 0 });
   });
 
+  it.each([
+    [500, 501],
+    [32_768, 400],
+  ])(
+    'shows a shim with the pid of one that ended while none was made: from %d to %d',
+    async (before, last) => {
+      await symlink(String(process.pid), join(root, 'proc/self'));
+      await setLastPid(before);
+      await write(last, 'sleep', {});
+      for (let glance = 0; glance < 3; glance++) await glancer.glance(files);
+      await write(last, 'containerd-shim', { state: 'T' });
+      await setLastPid(last);
+      expect(await glancer.glance(files)).toMatchObject({ stopped: 1 });
+    },
+  );
+
   it('is read each time where /proc is that of another pid namespace', async () => {
     await symlink(String(process.pid + 1), join(root, 'proc/self'));
     await setLastPid(500);

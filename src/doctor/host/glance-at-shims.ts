@@ -39,7 +39,7 @@ export class ShimGlancer {
   /** The processes when the last one was made; some of them may have ended since. */
   #pids: readonly number[] = [];
   /** Undefined where it says nothing of the processes that are seen. */
-  #lastPid: string | undefined;
+  #lastPid: number | undefined;
 
   /** Reads what is new, and what was of interest before. Rejects when there is no /proc. */
   async glance(files: HostFiles): Promise<ShimGlance> {
@@ -75,10 +75,13 @@ export class ShimGlancer {
     const lastPid = await findLastPid(files);
     if (lastPid !== undefined && lastPid === this.#lastPid) return this.#pids;
     this.#pids = await listPids(files);
+    const before = this.#lastPid;
     this.#lastPid = lastPid;
     const there = new Set(this.#pids);
     for (const byPid of [this.#known, this.#seen])
       for (const pid of byPid.keys()) if (!there.has(pid)) byPid.delete(pid);
+    // Of two processes with the same pid, the first may have ended while there was no list.
+    for (const pid of this.#seen.keys()) if (isGiven(pid, before, lastPid)) this.#seen.delete(pid);
     return this.#pids;
   }
 
@@ -93,9 +96,16 @@ export class ShimGlancer {
 }
 
 /** The pid that was given last, which the kernel tells of the pid namespace of whoever asks: undefined where /proc shows another. */
-async function findLastPid(files: HostFiles): Promise<string | undefined> {
+async function findLastPid(files: HostFiles): Promise<number | undefined> {
   if ((await files.findLink('/proc/self')) !== String(process.pid)) return undefined;
-  return await files.find('/proc/sys/kernel/ns_last_pid');
+  const text = await files.find('/proc/sys/kernel/ns_last_pid');
+  return text === undefined ? undefined : Number(text);
+}
+
+/** Whether a pid was given to another process in between: the kernel gives them in order, and begins again behind the largest. */
+function isGiven(pid: number, before: number | undefined, last: number | undefined): boolean {
+  if (before === undefined || last === undefined) return false;
+  return before < last ? pid > before && pid <= last : pid > before || pid <= last;
 }
 
 function kindOf({ command }: SeenProcess): Known['kind'] | undefined {
