@@ -9,7 +9,7 @@ export { examineNode, type ExamineNodeOptions, type NodeExamination, portOf } fr
 export { type EventReading, type RuntimeProgress } from './examine-runtime.js';
 export { isWholeReport } from './facts/agent-report.js';
 export { findStoppedDaemons } from './find-stopped-daemons.js';
-export { HostFiles } from './facts/host-files.js';
+export { HostFiles, type SilentPaths } from './facts/host-files.js';
 export { httpGet, type HttpCredentials } from './facts/http-get.js';
 export { type NodeFacts } from './facts/node-facts.js';
 export { CERTIFICATE_FOLDERS } from './facts/read-certificates.js';
@@ -31,6 +31,7 @@ export {
   type ListedContainer,
   type ListedSandbox,
   type MeasuredPart,
+  NOT_ASKED,
   type RuntimeCondition,
   type RuntimePort,
 } from './runtime-port.js';

@@ -7,6 +7,7 @@ import { CallMeter } from './facts/call-meter.js';
 import { diagnose } from './diagnose.js';
 import { inspectPods } from './inspect-pods.js';
 import { known } from './looked.js';
+import { type CallLimits, NOT_ASKED } from './runtime-port.js';
 import { type InspectionFacts } from './facts/runtime-facts.js';
 
 let clock: FakeClock;
@@ -61,6 +62,21 @@ describe('inspectPods', () => {
     const facts = await inspect();
     expect(facts.medianMs).toBeCloseTo(6_000, -2);
     expect(facts.inSeriesMs).toBeCloseTo(24 * 6_000, -3);
+    expect(codesOf(facts)).toEqual(['StatusSlow']);
+  });
+
+  it('goes by the calls that were made where not all of them are', async () => {
+    addPods(110);
+    runtime.behave = () => 270;
+    let left = 10;
+    const ask = runtime.containerStatus.bind(runtime);
+    const statusOf = async (id: string, limits: CallLimits): Promise<unknown> =>
+      left-- > 0 ? await ask(id, limits) : NOT_ASKED;
+    Object.assign(runtime, { sandboxStatus: statusOf, containerStatus: statusOf });
+    const facts = await inspect();
+    expect(facts.calls).toBe(10);
+    expect(facts.medianMs).toBeCloseTo(270, -1);
+    expect(facts.inSeriesMs).toBeCloseTo(220 * 270, -3);
     expect(codesOf(facts)).toEqual(['StatusSlow']);
   });
 

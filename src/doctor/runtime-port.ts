@@ -51,6 +51,9 @@ export interface ImageFilesystem {
   readonly mountpoint: string;
 }
 
+/** What a status resolves with that was not sent: how long that took says nothing of the runtime. */
+export const NOT_ASKED = Symbol('not asked');
+
 /** What bounds a call. */
 export interface CallLimits {
   readonly signal: AbortSignal;
@@ -78,6 +81,7 @@ export interface RuntimePort {
     sandboxId: string,
     limits: CallLimits,
   ): Promise<MeasuredPart>;
+  /** Statuses resolve with {@link NOT_ASKED} where what is known of the pod has to do. */
   sandboxStatus(id: string, limits: CallLimits): Promise<unknown>;
   containerStatus(id: string, limits: CallLimits): Promise<unknown>;
   /** Asks for the list of images; absent where that is not asked. */

@@ -3,6 +3,7 @@ import { type Clock } from '#base/time/clock.js';
 import { hasCode, messageOf } from '#base/errors/errors.js';
 import { OwnLateness } from './own-lateness.js';
 import { percentileOf } from '#base/text/percentile.js';
+import { NOT_ASKED } from '../runtime-port.js';
 
 /** What a call is about. */
 export interface CallTarget {
@@ -75,7 +76,7 @@ export class CallMeter {
 
   /**
    * Runs one call. Resolves with its answer, or with undefined when it failed; rejects when the signal has aborted.
-   * `onEnd` gets its duration, before that.
+   * `onEnd` gets its duration, before that. One that resolves with {@link NOT_ASKED} is not counted.
    */
   async run<T>(
     target: CallTarget,
@@ -95,7 +96,7 @@ export class CallMeter {
     };
     try {
       const answer = await call();
-      end({ outcome: 'ok' });
+      if (answer !== NOT_ASKED) end({ outcome: 'ok' });
       return answer;
     } catch (error) {
       signal.throwIfAborted();

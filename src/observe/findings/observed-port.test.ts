@@ -4,6 +4,7 @@ import { Channels } from '#base/channels/publishing-channel.js';
 import { aPod } from '#testing/builders.js';
 import { FakeClock } from '#testing/fake-clock.js';
 import { type ObservedPod } from '#watch';
+import { NOT_ASKED } from '#doctor';
 import { ObservedPort, type ObservedPortOptions } from './observed-port.js';
 
 const LIMITS = { signal: new AbortController().signal, timeoutMs: 5_000 };
@@ -14,13 +15,14 @@ function setUp(pods: readonly ObservedPod[] = [aPod({ name: 'web' }), aPod({ nam
   const inFlight: CriCall[] = [];
   const asked: string[] = [];
   const health = { lastSeenAtMs: 1 as number | undefined };
+  const client = {
+    endpoint: 'unix:///run/cri.sock',
+    callsInFlight: () => inFlight,
+    podSandboxStatus: async () => Promise.resolve(void asked.push('sandbox')),
+    containerStatus: async () => Promise.resolve(void asked.push('container')),
+  };
   const port = new ObservedPort({
-    client: {
-      endpoint: 'unix:///run/cri.sock',
-      callsInFlight: () => inFlight,
-      podSandboxStatus: async () => Promise.resolve(void asked.push('sandbox')),
-      containerStatus: async () => Promise.resolve(void asked.push('container')),
-    } as unknown as ObservedPortOptions['client'],
+    client: client as unknown as ObservedPortOptions['client'],
     pleg: {
       cache: { uids: () => pods.map(({ uid }) => uid) },
       findObserved: (uid: string) => pods.find((pod) => pod.uid === uid),
@@ -43,7 +45,7 @@ function setUp(pods: readonly ObservedPod[] = [aPod({ name: 'web' }), aPod({ nam
       call: aCall(method, 1, containerId),
       ...{ durationMs, outcome, error: `${method} failed`, unknownFields: 0, responseBytes },
     });
-  return { port, clock, health, inFlight, asked, aCall, end };
+  return { port, client, clock, health, inFlight, asked, aCall, end };
 }
 
 describe('the runtime as an observer knows it', () => {
@@ -106,11 +108,28 @@ describe('the runtime as an observer knows it', () => {
     port.beginExamination();
     for (let at = 0; at < 50; at++) await port.containerStatus(`c-${at}`, LIMITS);
     expect(asked).toHaveLength(10);
+    expect(await port.containerStatus('c-51', LIMITS)).toBe(NOT_ASKED);
     end('ContainerStatus', 'CRI_INTERNAL', 0, { containerId: 'ill' });
     await expect(port.containerStatus('ill', LIMITS)).rejects.toThrow('ContainerStatus failed');
     end('ContainerStatus', 'CRI_NOT_FOUND', 0, { containerId: 'ill' });
     await port.containerStatus('ill', LIMITS);
     expect(asked).toHaveLength(10);
+  });
+
+  it('has no more than two statuses under way where they hang', async () => {
+    const { port, client, asked } = setUp();
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    client.containerStatus = async () => {
+      asked.push('container');
+      await answered;
+    };
+    port.beginExamination();
+    const statuses = ['a', 'b', 'c', 'd'].map(async (id) => port.containerStatus(id, LIMITS));
+    expect(await Promise.all(statuses.slice(2))).toEqual([NOT_ASKED, NOT_ASKED]);
+    expect(asked).toHaveLength(2);
+    answer();
+    await Promise.all(statuses);
   });
 
   it('hangs where the status of a pod hangs, and sends no second one', async () => {

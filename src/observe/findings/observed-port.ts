@@ -3,7 +3,7 @@
  *
  * In: what the event generator has listed, and how its calls went. Out: the answers that the doctor would have
  * got. A call of the generator without an answer is a call of the doctor without one. Only cheap calls that are
- * about no pod are sent, and a few statuses one after another, to know how long one takes.
+ * about no pod are sent, and a few statuses, to know how long one takes: one after another, and two at once while one hangs.
  *
  * @module
  */
@@ -18,6 +18,7 @@ import {
   type ListedContainer,
   type ListedSandbox,
   type MeasuredPart,
+  NOT_ASKED,
   type RuntimeCondition,
   type RuntimePort,
 } from '#doctor';
@@ -53,8 +54,9 @@ const JOINED_AFTER_MS = 1_000;
 const CHECK_MS = 200;
 /** A list that was cancelled earlier says nothing of the runtime. */
 const GIVEN_UP_MS = 10_000;
-/** How many statuses an examination asks for. */
+/** How many statuses an examination asks for, and how many of them are under way at once where one hangs. */
 const SAMPLE = 10;
+const SAMPLE_AT_ONCE = 2;
 const SLOW_MS = 1_000;
 const MAX_FAILURES = 1_000;
 const NS_PER_MS = 1_000_000n;
@@ -74,6 +76,7 @@ export class ObservedPort implements RuntimePort, Disposable {
   /** By id of the sandbox or container, the oldest first. */
   readonly #statusFailures = new Map<string, Failure>();
   #samplesLeft = 0;
+  #sampling = 0;
 
   constructor(options: ObservedPortOptions) {
     this.#options = options;
@@ -185,13 +188,15 @@ export class ObservedPort implements RuntimePort, Disposable {
     if (isAsked()) await this.#untilAnswered(isAsked, 'the status', limits);
     const failure = this.#statusFailures.get(id);
     if (failure !== undefined) throw toError(failure);
-    if (this.#samplesLeft === 0) return undefined;
+    if (this.#samplesLeft === 0 || this.#sampling >= SAMPLE_AT_ONCE) return NOT_ASKED;
     this.#samplesLeft--;
+    this.#sampling++;
     const { clock } = this.#options;
     const startedMs = clock.monotonicMs();
     try {
       return await send();
     } finally {
+      this.#sampling--;
       // A runtime that is slow is not asked more than it has to be.
       if (clock.monotonicMs() - startedMs >= SLOW_MS) this.#samplesLeft = 0;
     }
