@@ -23,7 +23,7 @@ import { isUnwritable } from '#base/fs/disk-errors.js';
 import { type Logger } from '#base/log/logger.js';
 import { type PlegReport } from '#kube/node/pleg-report.js';
 import { type LogState, type MetricsRegistry } from '#node/telemetry';
-import { findStoppedDaemons, HostFiles, portOf } from '#doctor';
+import { findStoppedDaemons, HostFiles, portOf, type SilentPaths } from '#doctor';
 import { CriClient, CriRuntime, GrpcTransport, parseEndpoint, Pleg, PlegReporter } from '#watch';
 import { NodeReporter } from './cluster/node-reporter.js';
 import { addFindingMetrics } from './findings/finding-metrics.js';
@@ -199,13 +199,17 @@ export class NodeObserver implements AsyncDisposable {
     addIncidentRoutes(this.#api.router, this.#incidents);
     const port = new ObservedPort({ client, pleg, channels, clock });
     this.#disposal.defer(() => port[Symbol.dispose]());
-    const quickCheck = new QuickCheck({ pleg, client, channels, healthzUrl, hostRoot, clock });
+    // Each read of a file that hangs takes a thread, whoever reads it.
+    const silentPaths: SilentPaths = new Map();
+    const quickCheck = new QuickCheck({
+      ...{ pleg, client, channels, healthzUrl, hostRoot, silentPaths, clock },
+    });
     this.#disposal.defer(() => quickCheck[Symbol.dispose]());
     const countChanges = addFindingMetrics(registry, () => this.#findings);
     this.#findings = new FindingWatch({
-      ...{ port, quickCheck, readKubelet, hostRoot, clock, logger },
+      ...{ port, quickCheck, readKubelet, hostRoot, silentPaths, clock, logger },
       findStopped: async (signal) =>
-        findStoppedDaemons(new HostFiles({ root: hostRoot, clock, signal }), {
+        findStoppedDaemons(new HostFiles({ root: hostRoot, clock, signal, silentPaths }), {
           ...{ socketPath, kubeletPort: portOf(healthzUrl) },
         }),
       onChecked: (facts) => this.#incidents.checked(facts, { callsInFlight: sampleCalls(client, clock) }),

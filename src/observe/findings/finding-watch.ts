@@ -25,6 +25,7 @@ import {
   type KubeletAddresses,
   type NodeExamination,
   type NodeFacts,
+  type SilentPaths,
 } from '#doctor';
 import { findSuspicions, mayBeStopped, type QuickFacts } from './find-suspicions.js';
 import { type FindingChanges, type FindingSpell, FindingTracker } from './finding-tracker.js';
@@ -46,6 +47,8 @@ export interface FindingWatchOptions {
   readonly readKubelet: () => Promise<KubeletAddresses>;
   /** The root of the machine: `/`, or where it is mounted. */
   readonly hostRoot: string;
+  /** Files that hang, from one examination to the next and for whoever else reads them (default: for examinations alone). */
+  readonly silentPaths?: SilentPaths;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Called after each quick check. */
@@ -85,7 +88,7 @@ const HUNG_MS = 5_000;
 export class FindingWatch {
   readonly #options: FindingWatchOptions;
   readonly #tracker = new FindingTracker();
-  readonly #silentPaths = new Map<string, number>();
+  readonly #silentPaths: SilentPaths;
   readonly #bundles = new BundleCache();
   #examinations = 0;
   #lastExaminedAtMs: number | undefined;
@@ -106,6 +109,7 @@ export class FindingWatch {
 
   constructor(options: FindingWatchOptions) {
     this.#options = options;
+    this.#silentPaths = options.silentPaths ?? new Map<string, number>();
   }
 
   /** What is wrong now, in the order of the begin. */

@@ -3,7 +3,7 @@ import { type Channels } from '#base/channels/publishing-channel.js';
 import { withinTime } from '#base/async/within-time.js';
 import { systemCodeOf } from '#base/errors/system-code.js';
 import { type Clock } from '#base/time/clock.js';
-import { HostFiles, httpGet, readPressure, ShimGlancer } from '#doctor';
+import { HostFiles, httpGet, readPressure, ShimGlancer, type SilentPaths } from '#doctor';
 import { type CriClient, type Pleg } from '#watch';
 import { type QuickFacts } from './find-suspicions.js';
 
@@ -15,6 +15,8 @@ export interface QuickCheckOptions {
   /** Health check of the kubelet; empty for none. */
   readonly healthzUrl: string;
   readonly hostRoot: string;
+  /** Files that hang: each is read again only when it has answered. */
+  readonly silentPaths: SilentPaths;
   readonly clock: Clock;
 }
 
@@ -44,8 +46,8 @@ export class QuickCheck implements Disposable {
 
   /** Lists are those since the last call. */
   async read(signal: AbortSignal): Promise<QuickFacts> {
-    const { pleg, client, hostRoot, clock } = this.#options;
-    const files = new HostFiles({ root: hostRoot, clock, signal });
+    const { pleg, client, hostRoot, silentPaths, clock } = this.#options;
+    const files = new HostFiles({ root: hostRoot, clock, signal, silentPaths });
     const [pressure, isKubeletHealthy, shims] = await Promise.all([
       readPressure(files),
       this.#askKubelet(signal),
