@@ -224,18 +224,11 @@ export class NodeObserver implements AsyncDisposable {
 
   /** Observes until the signal aborts; then writes the rest of the history and resolves. */
   async run(signal: AbortSignal): Promise<void> {
-    const { logger } = this.#ports;
-    const { rootDir } = this.#options;
     await this.#identity.ask(signal);
     const observing = new AbortController();
     const history = this.#history.run(observing.signal);
     // The disk may hang, and nothing waits for it. Each use of one that hangs takes a thread, so this waits for the claim.
-    const readIncidents = async (): Promise<void> => {
-      await this.#incidents.start().catch((error: unknown) => {
-        logger.error('Incidents of earlier observers cannot be read', error, { path: rootDir });
-      });
-    };
-    void this.#claiming.then(readIncidents, () => undefined);
+    void this.#claiming.then(async () => this.#readIncidents(signal)).catch(() => undefined);
     await Promise.all([
       ...[this.#pleg.run(signal), this.#api.run(signal), this.#findings.run(signal)],
       ...[this.#claimLater(signal), this.#reporter?.run(signal)],
@@ -330,6 +323,22 @@ export class NodeObserver implements AsyncDisposable {
     } catch (error) {
       this.#isListening = false;
       throw error;
+    }
+  }
+
+  /** Until they are known no number can be given to another one. */
+  async #readIncidents(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#ports;
+    const { rootDir } = this.#options;
+    for (let tries = 1; ; tries++) {
+      try {
+        await this.#incidents.start();
+        return;
+      } catch (error) {
+        if (tries === 1)
+          logger.error('Incidents of earlier observers cannot be read', error, { path: rootDir });
+      }
+      await clock.sleep(RETRY_MS, signal);
     }
   }
 

@@ -11,6 +11,7 @@ import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '#base/errors/errors.js';
 import { makeFolder } from '#base/fs/make-folder.js';
+import { systemCodeOf } from '#base/errors/system-code.js';
 import { readIfThere, syncPath, writeWhole } from '#base/fs/whole-file.js';
 import { type Incident, parseIncident } from './incident-record.js';
 
@@ -53,9 +54,12 @@ export class IncidentStore {
     return join(this.folder, String(id), 'samples.jsonl');
   }
 
-  /** The ids of all incidents, in their order; none if there is no folder. */
+  /** The ids of all incidents, in their order; none if there is no folder. Rejects where it cannot be read. */
   async ids(): Promise<number[]> {
-    const names = await readdir(this.folder).catch(() => []);
+    const names = await readdir(this.folder).catch((error: unknown) => {
+      if (['ENOENT', 'ENOTDIR'].includes(systemCodeOf(error))) return [];
+      throw error;
+    });
     return names
       .filter((name) => /^[1-9]\d{0,8}$/.test(name))
       .map(Number)

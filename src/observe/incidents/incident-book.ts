@@ -8,7 +8,8 @@
  *                                   └─┘              within half an hour: a recurrence ┘
  * ```
  *
- * Findings that begin while an incident is open join it. One that comes back within half an hour after the end of its
+ * Findings that begin while an incident is open join it, as long as its calls are recorded: what begins later begins another one, with
+ * calls of its own, and the one before is over for this book although findings of it last. One that comes back within half an hour after the end of its
  * incident is noted there, and opens no other. What is wrong with workloads or will be wrong in days joins an
  * incident, opens none, and keeps none open.
  *
@@ -43,12 +44,15 @@ export interface BookUpdate {
   readonly changed: readonly Incident[];
 }
 
+/** For how long the calls of an incident are recorded. */
+export const RECORDED_MS = 60 * 60_000;
 /** How long it goes on after the last finding is over. */
 const TAIL_MS = 3 * 60_000;
 const RECURS_WITHIN_MS = 30 * 60_000;
 const MAX_RECURRENCES = 100;
 /** A node with more than that is ill as a whole, and the first say why. */
 const MAX_FINDINGS = 100;
+const MORE_FINDINGS = `it has the first ${MAX_FINDINGS} findings, and the history has all`;
 /** They last for days and say nothing of the node at this moment. */
 const QUIET: ReadonlySet<string> = new Set<FindingCode>([
   ...(['PodsWait', 'CrashLoops', 'DeadContainers', 'DeadSandboxes', 'TooManyContainers'] as const),
@@ -76,6 +80,8 @@ export class IncidentBook {
   examined(input: BookInput): BookUpdate {
     const changed = new Map<number, Incident>();
     let opened: Incident | undefined;
+    const left = this.#leaveIfUnrecorded(input);
+    if (left !== undefined) changed.set(left.id, left);
     if (this.#open === undefined) {
       const recurring = this.#noteRecurrences(input);
       if (recurring !== undefined) changed.set(recurring.id, recurring);
@@ -87,8 +93,9 @@ export class IncidentBook {
       this.#open = after;
       if (opened !== undefined || !isSame(before, after)) changed.set(after.id, after);
     }
-    const closed = this.#closeIfOver(input.nowMs);
-    if (closed !== undefined) changed.set(closed.id, closed);
+    const over = this.#closeIfOver(input.nowMs);
+    if (over !== undefined) changed.set(over.id, over);
+    const closed = over ?? (left === undefined ? undefined : changed.get(left.id));
     return {
       ...(opened === undefined ? {} : { opened: changed.get(opened.id) ?? opened }),
       ...(closed === undefined ? {} : { closed }),
@@ -101,6 +108,21 @@ export class IncidentBook {
     if (this.#open === undefined || this.#open.gaps.includes(gap)) return undefined;
     this.#open = { ...this.#open, gaps: [...this.#open.gaps, gap] };
     return this.#open;
+  }
+
+  /** Whether anything begins of which an incident that is long open would have no calls: if so, closes that. */
+  #leaveIfUnrecorded(input: BookInput): Incident | undefined {
+    const { changes, nowMs } = input;
+    const incident = this.#open;
+    if (incident === undefined || nowMs - Date.parse(incident.beganAt) < RECORDED_MS) return undefined;
+    const known = new Set(incident.findings.map(({ key }) => key));
+    if (!changes.began.some(({ finding, key }) => !QUIET.has(finding.code) && !known.has(key)))
+      return undefined;
+    const { ended } = changes;
+    const last = this.#proceed(incident, { ...input, changes: { began: [], ended } });
+    this.#open = undefined;
+    this.#last = { ...last, state: 'over', endedAt: toTime(nowMs) };
+    return this.#last;
   }
 
   #opensWith({ changes, nowMs }: BookInput): boolean {
@@ -141,9 +163,13 @@ export class IncidentBook {
       // Ages in the words count from the examination that wrote them.
       if (!isSame(known, news)) findings.set(key, { ...news, asOf: toTime(nowMs) });
     }
+    const gaps = new Set(incident.gaps);
     for (const { key, finding } of began) {
       const known = findings.get(key);
-      if (known === undefined && findings.size >= MAX_FINDINGS) continue;
+      if (known === undefined && findings.size >= MAX_FINDINGS) {
+        gaps.add(MORE_FINDINGS);
+        continue;
+      }
       const spells = (known?.spells ?? 0) + 1;
       const beganAt = known?.beganAt ?? toTime(nowMs);
       const asOf = known === undefined ? {} : { asOf: toTime(nowMs) };
@@ -156,7 +182,7 @@ export class IncidentBook {
       if (known !== undefined)
         findings.set(key, { ...known, endedAt, ...(ending === undefined ? {} : { ending }) });
     }
-    return { ...incident, findings: [...findings.values()] };
+    return { ...incident, findings: [...findings.values()], gaps: [...gaps] };
   }
 
   #closeIfOver(nowMs: number): Incident | undefined {

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, open, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -14,13 +15,13 @@ import { cri, CriClient, GrpcStatusError } from '#watch';
 import { toCutOffRecords } from '../findings/finding-records.js';
 import { FindingTracker } from '../findings/finding-tracker.js';
 import { CallRing } from './call-ring.js';
-import { IncidentKeeper } from './incident-keeper.js';
+import { IncidentKeeper, type IncidentRoom } from './incident-keeper.js';
 
 const STATUS = '/runtime.v1.RuntimeService/ContainerStatus';
 const SECRET = 'hunter2-and-more';
 const MINUTE = 60_000;
 
-async function setUp(isWritable = true) {
+async function setUp(isWritable = true, room?: IncidentRoom) {
   const folder = await mkdtemp(join(tmpdir(), 'podloop-incidents-'));
   onTestFinished(async () => rm(folder, { recursive: true, force: true }));
   const rootDir = isWritable ? folder : join(folder, 'a-file', 'below');
@@ -33,6 +34,7 @@ async function setUp(isWritable = true) {
   const make = async (): Promise<IncidentKeeper> => {
     const keeper = new IncidentKeeper({
       ...{ rootDir, ring, hostRoot: folder, nodeName: 'node', version: '0.1.0', clock, logger },
+      ...(room === undefined ? {} : { room }),
       onCutOff: async (incident) => {
         // It is on record before its file says so.
         expect((await new IncidentStore(rootDir).find(incident.id))?.state).toBe('open');
@@ -270,6 +272,54 @@ describe('an incident on the disk', () => {
     const failures = logger.lines.filter(({ message }) => message.includes('cannot be written'));
     expect(failures).toHaveLength(1);
   });
+});
+
+it.each([
+  {
+    what: 'calls',
+    room: { recordingBytes: 8_192, samplesBytes: 2 ** 20 },
+    gap: 'its calls are not recorded to the end: it has the size that it may have',
+  },
+  {
+    what: 'measurements',
+    room: { recordingBytes: 2 ** 20, samplesBytes: 100 },
+    gap: 'measurements are missing, as they take more room than an incident may have',
+  },
+])('one whose $what have more than their room says so', async ({ room, gap }) => {
+  const { clock, examine, call, keeper, store } = await setUp(true, room);
+  await examine('ListHangs');
+  for (let at = 0; at < 500; at++) call(randomBytes(32).toString('hex'));
+  await clock.advance(2_000);
+  const isNamed = async (): Promise<readonly string[]> => {
+    call('another');
+    await examine('ListHangs');
+    return (await store.find(1))!.gaps;
+  };
+  await expect.poll(isNamed).toEqual([gap]);
+  await keeper[Symbol.asyncDispose]();
+});
+
+it('those of observers that were killed again and again are no more than others', async () => {
+  const { make, store } = await setUp();
+  const runtime = { endpoint: 'unix:///run/cri.sock', name: 'containerd', version: '2.1.9' };
+  for (let id = 1; id <= 60; id++)
+    await store.create({
+      ...{ version: 1, id, state: 'open', node: 'node', podloop: '0.1.0', runtime },
+      ...{ beganAt: '2026-01-02T03:00:00.000Z', recordedFrom: '2026-01-02T03:00:00.000Z' },
+      ...{ findings: [], recurrences: [], gaps: [] },
+    });
+  const next = await make();
+  expect(await store.ids()).toEqual(Array.from({ length: 50 }, (_, at) => at + 11));
+  expect((await next.list()).items.map(({ state }) => state)).not.toContain('open');
+  await next[Symbol.asyncDispose]();
+});
+
+it('are not counted from the first again where a folder cannot be read', async () => {
+  const { rootDir, make } = await setUp();
+  await rm(join(rootDir, 'incidents'), { recursive: true, force: true });
+  // A link to itself: an error that says nothing of what is there.
+  await symlink('incidents', join(rootDir, 'incidents'));
+  await expect(make()).rejects.toThrow('ELOOP');
 });
 
 it('those that cannot be read are named', async () => {

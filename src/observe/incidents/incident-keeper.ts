@@ -22,7 +22,7 @@ import { type QuickFacts } from '../findings/find-suspicions.js';
 import { type FindingSpell } from '../findings/finding-tracker.js';
 import { type Examination } from '../findings/finding-watch.js';
 import { type CallRing, type RingCall } from './call-ring.js';
-import { type BookUpdate, IncidentBook } from './incident-book.js';
+import { type BookUpdate, IncidentBook, RECORDED_MS } from './incident-book.js';
 import { SampleRing } from './sample-ring.js';
 
 /** What an {@link IncidentKeeper} works with. */
@@ -39,18 +39,23 @@ export interface IncidentKeeperOptions {
    * killed in between records it twice rather than never.
    */
   readonly onCutOff?: (incident: Incident) => Promise<void>;
+  /** What an incident may have on the disk (default: 32 MiB each); for tests. */
+  readonly room?: IncidentRoom;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
+/** What an incident may have on the disk, in bytes. */
+export interface IncidentRoom {
+  readonly recordingBytes: number;
+  readonly samplesBytes: number;
+}
+
 /** Of all incidents; the oldest go first. */
 const LIMITS = { maxCount: 50, maxBytes: 256 * 2 ** 20 };
-/** Of one recording. */
-const MAX_RECORDING_BYTES = 32 * 2 ** 20;
+const ROOM: IncidentRoom = { recordingBytes: 32 * 2 ** 20, samplesBytes: 32 * 2 ** 20 };
 /** What came before an incident is written in parts, as each has to be made out of what the ring shares. */
 const MAX_RECORDED_AT_ONCE = 2 ** 20;
-/** An incident that lasts longer is not recorded to its end. */
-const MAX_RECORDED_MS = 60 * 60_000;
 const SAMPLES = { maxBytes: 2 * 2 ** 20, maxAgeMs: 10 * 60_000 };
 /** Incidents that could not be written. */
 const MAX_IN_MEMORY = 20;
@@ -72,6 +77,7 @@ interface OpenRecording {
   readonly numbers: Map<RingCall, number>;
   readonly leave: () => void;
   readonly untilMs: number;
+  samplesBytes: number;
 }
 
 /** See the module. */
@@ -108,11 +114,11 @@ export class IncidentKeeper implements AsyncDisposable {
     const { nodeName: node, version: podloop, runtime, onCutOff, clock, logger } = this.#options;
     const beganMs = clock.now();
     const ids = await this.#store.ids();
-    this.#book = new IncidentBook({ node, podloop, runtime }, (ids.at(-1) ?? 0) + 1);
     const { items, damaged } = await this.#store.list();
+    this.#book = new IncidentBook({ node, podloop, runtime }, (ids.at(-1) ?? 0) + 1);
     for (const { id, why } of damaged) logger.warn('Incident cannot be read', { id, why });
     for (const incident of items) {
-      if (incident.state !== 'open' || incident.id === this.#book.open?.id) continue;
+      if (incident.state !== 'open') continue;
       const { gaps, ...rest } = cutOff(incident, await this.#store.lastWrittenMs(incident.id));
       const next = `the next observer began at ${new Date(beganMs).toISOString()}`;
       const left = { ...rest, gaps: [...gaps, next] };
@@ -120,6 +126,8 @@ export class IncidentKeeper implements AsyncDisposable {
       if (onCutOff !== undefined) await settlesWithin(onCutOff(left), DISK_LIMIT_MS, clock);
       this.#write(left);
     }
+    // Of observers that are killed again and again none lives to see the end of an incident.
+    this.#prune();
     await this.settled();
   }
 
@@ -155,6 +163,7 @@ export class IncidentKeeper implements AsyncDisposable {
   }
 
   checked(facts: QuickFacts, sample: object): void {
+    this.#noteRecordingEnd();
     const { health, ...rest } = facts;
     const { healthy, listInFlightMs, stuckPodCount } = health;
     this.#sample('check', { ...rest, healthy, listInFlightMs, stuckPodCount, ...sample });
@@ -168,6 +177,7 @@ export class IncidentKeeper implements AsyncDisposable {
     const explainEnd = (finding: Finding): string | undefined => this.#explainEnd(finding);
     if (facts !== undefined) this.#sample('examination', { facts });
     if (this.#book === undefined) return;
+    this.#noteRecordingEnd();
     const news = this.#isBehind ? { began: active, ended: [] } : changes;
     this.#isBehind = false;
     this.#apply(this.#book.examined({ changes: news, active, nowMs, recordedFromMs, explainEnd }));
@@ -192,27 +202,42 @@ export class IncidentKeeper implements AsyncDisposable {
 
   #apply({ opened, closed, changed }: BookUpdate): void {
     const { logger, clock } = this.#options;
+    if (closed !== undefined) {
+      logger.info('Incident is over', { id: closed.id, began: closed.beganAt, ended: closed.endedAt });
+      this.#endRecording();
+    } else if (this.#recordingOfOpen !== undefined && clock.monotonicMs() > this.#recordingOfOpen.untilMs) {
+      this.#endRecording();
+      this.#noteGap('it lasts longer than an hour, and only its first hour is recorded');
+    }
     if (opened !== undefined) {
       const { id, findings } = opened;
       logger.warn('Incident began', { id, first: findings[0]?.code });
       this.#enqueue(async () => this.#store.create(opened));
       this.#beginRecording(opened);
     }
-    if (closed !== undefined) {
-      logger.info('Incident is over', { id: closed.id, began: closed.beganAt, ended: closed.endedAt });
-      this.#endRecording();
-    } else if (this.#recording !== undefined && clock.monotonicMs() > this.#recording.untilMs) {
-      this.#endRecording();
-      this.#noteGap('it lasts longer than an hour, and only its first hour is recorded');
-    }
     for (const incident of changed) this.#write(incident);
-    if (closed !== undefined) this.#enqueue(async () => this.#store.prune(LIMITS, undefined));
+    if (closed !== undefined) this.#prune();
     // What could not be written is tried again whenever something is news.
     if (changed.length > 0) for (const incident of this.#unwritten.values()) this.#write(incident);
   }
 
+  #prune(): void {
+    this.#enqueue(async () => this.#store.prune(LIMITS, this.#book?.open?.id));
+  }
+
+  /** That of the incident that lasts; the one before may still be written. */
+  get #recordingOfOpen(): OpenRecording | undefined {
+    return this.#recording?.id === this.#book?.open?.id ? this.#recording : undefined;
+  }
+
+  /** A recording ends by itself when it is as large as it may be, or its disk takes no more. */
+  #noteRecordingEnd(): void {
+    const why = this.#recordingOfOpen?.recording.ended;
+    if (why !== undefined) this.#noteGap(`its calls are not recorded to the end: ${why}`);
+  }
+
   #beginRecording({ id }: Incident): void {
-    const { ring, clock, logger, version } = this.#options;
+    const { ring, clock, logger, version, room = ROOM } = this.#options;
     const { endpoint: upstream } = this.#options.runtime();
     if (this.#isBeginning) {
       this.#noteGap('its calls could not be recorded: the disk hangs');
@@ -227,20 +252,24 @@ export class IncidentKeeper implements AsyncDisposable {
     const lines = this.#samples.lines.join('');
     const open: { recording?: OpenRecording } = {};
     let waitingBytes = 0;
+    let isIncomplete = false;
     const leave = ring.follow((call, what) => {
       if (open.recording !== undefined) record(open.recording, call, what);
       else if (what === 'message') waitingBytes += call.messages.at(-1)!.content.length;
       else if (what === 'began' && calls.size < MAX_WAITING && waitingBytes < MAX_WAITING_BYTES)
         calls.add(call);
+      else if (what === 'began') isIncomplete = true;
     });
     this.#enqueue(async () => {
       try {
         const recording = await CallRecording.create({
-          ...{ path, maxBytes: MAX_RECORDING_BYTES, startMs, upstream, version, clock, logger },
+          ...{ path, maxBytes: room.recordingBytes, startMs, upstream, version, clock, logger },
         });
-        const untilMs = clock.monotonicMs() + MAX_RECORDED_MS;
-        open.recording = { id, recording, numbers: new Map(), leave, untilMs };
+        const untilMs = clock.monotonicMs() + RECORDED_MS;
+        const samplesBytes = Buffer.byteLength(lines);
+        open.recording = { id, recording, numbers: new Map(), leave, untilMs, samplesBytes };
         this.#recording = open.recording;
+        if (isIncomplete) this.#noteGap('calls are missing that came while the disk did not answer');
         // Each as it is by now, and from here on as it goes on.
         let bytes = 0;
         for (const call of calls) {
@@ -276,8 +305,15 @@ export class IncidentKeeper implements AsyncDisposable {
 
   #sample(kind: 'check' | 'examination', sample: object): void {
     const line = this.#samples.add(this.#options.clock.now(), kind, sample);
-    const { id } = this.#recording ?? {};
-    if (id === undefined) return;
+    const { room = ROOM } = this.#options;
+    const recording = this.#recording;
+    if (recording === undefined) return;
+    const { id } = recording;
+    recording.samplesBytes += Buffer.byteLength(line);
+    if (recording.samplesBytes > room.samplesBytes) {
+      this.#noteGap('measurements are missing, as they take more room than an incident may have');
+      return;
+    }
     if (this.#writes >= MAX_WRITES) {
       this.#noteGap('measurements are missing, as the disk did not take them in time');
       return;
