@@ -20,7 +20,10 @@ it.each([
   await write('proc/uptime', '1000.00 1.00\n');
   await write('proc/100/stat', `100 (containerd-shim) S 1 ${rest}\n`);
   await write('proc/101/stat', `101 (runc) S 100 ${rest}\n`);
-  await write('proc/101/cmdline', ['runc', 'create', 'c'.repeat(64), ''].join('\0'));
+  await write(
+    'proc/101/cmdline',
+    ['runc', '--root', '/r', '--log', '/l', 'create', 'c'.repeat(64), ''].join('\0'),
+  );
   const check = new QuickCheck({
     pleg: { health: () => ({}) } as unknown as QuickCheckOptions['pleg'],
     client: { connectionState: 'ready' },

@@ -125,6 +125,8 @@ export class IncidentKeeper implements AsyncDisposable {
       // The history may be on a disk that hangs.
       if (onCutOff !== undefined) await settlesWithin(onCutOff(left), DISK_LIMIT_MS, clock);
       this.#write(left);
+      // One by one, as few may wait to be written.
+      await this.settled();
     }
     // Of observers that are killed again and again none lives to see the end of an incident.
     this.#prune();
