@@ -17,6 +17,7 @@
  * @module
  */
 import { type PlegReport } from '#kube/node/pleg-report.js';
+import { withoutCredentials } from '#base/text/credentials.js';
 import { type Clock } from '#base/time/clock.js';
 import { type KubeletAddresses, KubeletExaminer } from './examine-kubelet.js';
 import { MachineExaminer } from './examine-machine.js';
@@ -101,7 +102,8 @@ export async function examineNode(options: ExamineNodeOptions): Promise<NodeExam
       ? kubeletFacts.waiting
       : known(readWaitingPods(ofAgent.value, lists?.sandboxes ?? [], clock.now()));
   return {
-    facts: {
+    // Errors repeat what registries and other servers were asked with, and end up in findings, events and incidents.
+    facts: withoutCredentials({
       ...{ atMs: clock.now(), tookMs: clock.monotonicMs() - startedMs },
       ...{
         runtime: examination.facts,
@@ -110,7 +112,7 @@ export async function examineNode(options: ExamineNodeOptions): Promise<NodeExam
         agent,
       },
       kubelet: { ...kubeletFacts, waiting },
-    },
+    }),
     pods: { ofAgent, ofKubelet: kubelet.pods, lists },
   };
 }

@@ -1,4 +1,4 @@
-import { REDACTED } from './redaction-rules.js';
+import { findCredentials, REDACTED } from '#base/text/credentials.js';
 import { type SecretBook } from './secret-book.js';
 import { type Span } from '../replay/text-index.js';
 
@@ -15,20 +15,6 @@ const QUOTED = /"(?:[^"\\]|\\.)*(?:"|\\?$)/gs;
 const ID = /^"[0-9a-f]{8,64}"$/;
 
 /**
- * What opens something to whoever has it, and came from elsewhere: registries send clients to addresses that are
- * signed, and repeat what they were asked with.
- */
-const CREDENTIALS = [
-  // Logins and parameters of addresses.
-  /(?<=:\/\/)[^\s/@"'<>?#]+(?=@)/g,
-  /(?<=[?&])[\w.~%+-]+=[^\s"'<>]*/g,
-  /(?<=\b(?:bearer|basic)\s)[^\s"',]+/gi,
-  /(?<=\b(?:password|passwd|token|secret|api_?key|signature)=)"?[^\s"',;&]+/gi,
-  // JSON Web Tokens.
-  /(?<![\w-])eyJ[\w-]+\.[\w-]+\.[\w-]*/g,
-];
-
-/**
  * An error of a runtime without what was taken out elsewhere and without credentials; with `redactsQuotes` also without
  * what it quotes, unless that is an id. Of a long one only the begin.
  */
@@ -40,9 +26,7 @@ export async function redactError(
   const read = text.slice(0, MAX_READ_LENGTH);
   const spans: Span[] = await secrets.findIn(read);
   if (text.length > read.length) spans.push([read.length - MAX_HALF_LENGTH, read.length]);
-  for (const pattern of CREDENTIALS) {
-    for (const { 0: found, index } of read.matchAll(pattern)) spans.push([index, index + found.length]);
-  }
+  spans.push(...findCredentials(read));
   if (redactsQuotes) {
     for (const { 0: found, index } of read.matchAll(QUOTED)) {
       const end = index + found.length;

@@ -11,9 +11,6 @@ export interface RedactionRules {
 /** Keeps the least. */
 export const STRICT_RULES: RedactionRules = { keepAnnotations: [], keepCommands: false, keepOutput: false };
 
-/** What stands where something was taken out. */
-export const REDACTED = '[redacted]';
-
 /** Annotations that agents and runtimes put there for one another: a pod cannot be understood without. */
 export const KEPT_ANNOTATIONS: readonly string[] = [
   'io.kubernetes.container.hash',

@@ -1,3 +1,4 @@
+import { REDACTED } from '#base/text/credentials.js';
 import { describe, expect, it } from 'vitest';
 import {
   ContainerStatusResponse,
@@ -10,7 +11,7 @@ import { encodeBytesField, makeUnknownField } from '#base/wire/protobuf-fields.j
 import { type FieldSchema, MESSAGE_SCHEMAS } from '../message-schema.js';
 import { redactError } from './redact-error.js';
 import { redactInfo } from './redact-info.js';
-import { REDACTED, STRICT_RULES } from './redaction-rules.js';
+import { STRICT_RULES } from './redaction-rules.js';
 import { Redactor } from './redactor.js';
 import { SecretBook } from './secret-book.js';
 

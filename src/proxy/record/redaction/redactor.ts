@@ -7,10 +7,11 @@ import {
   WireType,
 } from '#base/wire/protobuf-fields.js';
 import { SliceYielder } from '#base/async/slices.js';
+import { REDACTED } from '#base/text/credentials.js';
 import { type FieldClass, type FieldSchema, MESSAGE_SCHEMAS, type MessageSchema } from '../message-schema.js';
 import { redactInfo } from './redact-info.js';
 import { type RedactedItem, RedactedItems } from './redacted-items.js';
-import { annotationFilter, REDACTED, type RedactionRules } from './redaction-rules.js';
+import { annotationFilter, type RedactionRules } from './redaction-rules.js';
 import { type Secret, type SecretBook, toSecret } from './secret-book.js';
 
 /** What passes between two turns of the event loop, in bytes: a few milliseconds of work. */
