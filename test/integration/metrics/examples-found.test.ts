@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
 import { CRI_METHODS } from '../../../src/watch/cri/methods.js';
 import { readText } from '../../source-tree.js';
+import { runPodloop } from '../podloop-process.js';
 import { AlertsHarness } from './alerts-harness.js';
 import { labelsInTables, readKubeletMetrics } from './kubelet-agent-metrics.js';
 import { examplePath, readAlerts, readRecordingRules } from './promql/alert-rules.js';
@@ -194,6 +195,17 @@ describe('what examples ask for', () => {
     expect(jobs.map(({ metrics_path: path = '/metrics' }) => path)).toEqual([
       ...['/metrics', '/metrics/resource', '/metrics/cadvisor', '/metrics/probes'],
     ]);
+  });
+
+  it('of observers is scraped under the name that their alerts look for, where they listen', async () => {
+    const { scrape_configs: jobs } = parse(
+      readFileSync(examplePath('prometheus/observe-job.yaml'), 'utf8'),
+    ) as { scrape_configs: object[] };
+    const { stdout: help } = await runPodloop(['observe', '--help']);
+    const [, address] = /--metrics-bind-address.*?\(default:\s+"?([\d.:]+)/s.exec(help)!;
+    expect(jobs).toEqual([{ job_name: 'podloop-observe', static_configs: [{ targets: [address] }] }]);
+    const wanted = readFileSync(examplePath('prometheus/observe-alerts.yaml'), 'utf8').match(/job="[^"]+"/g);
+    expect(new Set(wanted)).toEqual(new Set(['job="podloop-observe"']));
   });
 
   it('is scraped under the labels that dashboards of kubelets look for, too, each page once', () => {
