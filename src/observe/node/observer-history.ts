@@ -189,7 +189,7 @@ export class ObserverHistory implements Disposable {
     const length = formatSeconds(forMs);
     this.append({
       ...{ atMs: nowMs, kind: 'journal', type: 'Warning', reason: 'HistoryGap' },
-      message: `The observer before was killed: nothing is on record from about ${from} until now, ${length}; what came and went meanwhile is missing`,
+      message: `The observer before was killed, or its disk could not be written: nothing is on record from about ${from} until now, ${length}; what came and went meanwhile is missing`,
       details: { from, forMs },
     });
   }

@@ -1,6 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { FakeAgentServer } from '#support/fakes/fake-agent-server.js';
 import { RecordHarness } from '#support/harness/record-harness.js';
 import { untilTrue } from '#support/until-true.js';
@@ -30,21 +32,25 @@ async function readPage(link: string): Promise<RecordedTimeline> {
   return (await answer.json()) as RecordedTimeline;
 }
 
-async function show(agent: FakeAgentServer): Promise<RecordedTimeline> {
-  const stdout = new PassThrough();
-  let text = '';
-  stdout.on('data', (chunk) => (text += String(chunk)));
-  const interrupt = new AbortController();
-  const host: CliHost = {
+function hostWith(stdout: PassThrough, interrupts = new AbortController().signal): CliHost {
+  return {
     ...{ env: {}, pid: 1, clock: new FakeClock(), selfCommand: ['podloop'] },
     ...{
       stdin: new PassThrough(),
       stdout: new LineOutput(stdout),
       stderr: new LineOutput(new PassThrough()),
     },
-    listenForInterrupts: () => interrupt.signal,
+    listenForInterrupts: () => interrupts,
     onUserSignal: () => () => undefined,
   };
+}
+
+async function show(agent: FakeAgentServer): Promise<RecordedTimeline> {
+  const stdout = new PassThrough();
+  let text = '';
+  stdout.on('data', (chunk) => (text += String(chunk)));
+  const interrupt = new AbortController();
+  const host = hostWith(stdout, interrupt.signal);
   const args = ['show', '3', '--web', '--port', '0', '--socket', agent.socketPath];
   const ended = incidentCommand(host).parseAsync(args, { from: 'user' });
   await untilTrue(() => /#key=\S+\n/.test(text));
@@ -85,4 +91,21 @@ it('shows one whose recording is missing, and says so', async () => {
   const page = await show(agent);
   expect(page.notes).toEqual([expect.stringMatching(/^Its calls are not shown: /)]);
   expect(page.measured).toBeUndefined();
+});
+
+it('exports no part of a recording when the observer ends in the middle', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'podloop-export-'));
+  onTestFinished(async () => rm(folder, { recursive: true }));
+  await using agent = await FakeAgentServer.start();
+  agent.on('GET /incidents/3', () => INCIDENT);
+  agent.on('GET /incidents/3/recording', (_, answer) => {
+    answer.writeHead(200, { 'content-length': '1000' });
+    answer.write('half', () => answer.destroy());
+    return undefined;
+  });
+  const args = ['export', '3', '-f', join(folder, 'a.plrec'), '--socket', agent.socketPath];
+  await expect(
+    incidentCommand(hostWith(new PassThrough())).exitOverride().parseAsync(args, { from: 'user' }),
+  ).rejects.toThrow('the calls of incident 3 could not be exported: ');
+  expect(await readdir(folder)).toEqual([]);
 });

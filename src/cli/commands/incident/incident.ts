@@ -1,4 +1,4 @@
-import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, rm, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -152,6 +152,10 @@ async function exportIncident(id: number, flags: ExportFlags, host: CliHost): Pr
         await file.writeFile(piece);
         bytes += piece.length;
       }
+    } catch (error) {
+      // A part of a recording looks like one that ended there.
+      await unlink(flags.file);
+      throw failure(`the calls of incident ${id} could not be exported: ${messageOf(error)}`);
     } finally {
       await file.close();
     }
