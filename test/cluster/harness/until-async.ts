@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { patiently } from '#support/patience.js';
 
-const USUAL_LIMIT_MS = 60_000;
+const USUAL_LIMIT_MS = patiently(60_000);
 const LOOK_EVERY_MS = 50;
 
 /**
