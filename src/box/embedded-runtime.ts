@@ -19,7 +19,7 @@
 import { DisposalStack } from '#base/async/disposal-stack.js';
 import { resolve } from 'node:path';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
-import { ImageServiceService, RuntimeServiceService } from '#watch/messages';
+import { ImageServiceService, PodSandboxState, RuntimeServiceService } from '#watch/messages';
 import { type Clock, type ClockTimer, SystemClock } from '#base/time/clock.js';
 import { aboutFolder, PodloopError } from '#base/errors/errors.js';
 import { type FolderLock, lockFolder, RUNTIME_ROOT_LOCK } from '#base/fs/folder-lock.js';
@@ -144,6 +144,15 @@ export class EmbeddedRuntime implements AsyncDisposable {
   /** How many sandboxes there are, ready or not. */
   get podCount(): number {
     return this.#context.pods.sandboxes.length;
+  }
+
+  /** Whether something of a pod lives: a sandbox that is ready, or a container that runs. What has ended is on the disk. */
+  get hasLivePods(): boolean {
+    const { sandboxes, containers } = this.#context.pods;
+    return (
+      sandboxes.some(({ state }) => state === PodSandboxState.SANDBOX_READY) ||
+      containers.some(({ running }) => running)
+    );
   }
 
   /** Ends all pods as their stop signals ask, kills what is left after `graceMs`, and removes them. */

@@ -34,9 +34,11 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
   let node: EmbeddedNode;
   let images = '';
   let pod = '';
+  let mountsBefore: ReadonlySet<string> = new Set();
   let count = 0;
 
   beforeAll(async () => {
+    mountsBefore = new Set(await readMountTable());
     images = await mkdtemp(join(tmpdir(), 'podloop-images-'));
     await writeProgramImage(images);
     await writeProgramImage(images, {
@@ -297,8 +299,8 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
         const mount = ['mount', '-t', 'tmpfs', 'podloop-test', '/v/later'];
         const answer = await node.client.execSync({ containerId: both, cmd: mount, timeout: 10n });
         expect(Buffer.from(answer.stderr).toString()).toBe('');
-        const table = await readFile('/proc/self/mountinfo', 'utf8');
-        expect(table.split('\n').filter((line) => line.includes('podloop-test'))).toHaveLength(1);
+        const table = await readMountTable();
+        expect(table.filter((line) => line.includes(join(shared, 'later')))).toHaveLength(1);
         await run('umount', [join(shared, 'later')]);
         await node.client.removeContainer({ containerId: both });
       } finally {
@@ -345,7 +347,7 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
       } finally {
         await run('umount', [apart]);
       }
-      expect(await findOurMounts(node.folder)).toEqual([]);
+      expect(await findOurMounts(node.folder, mountsBefore)).toEqual([]);
     });
   });
 
@@ -583,7 +585,7 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
     expect(await readdir(join(images, 'of-the-host'), { recursive: true })).toEqual(['data']);
     expect(await readdir(secret)).toEqual(['x']);
     await expect(stat('/pwned')).rejects.toThrow('ENOENT');
-    expect(await findOurMounts(node.folder)).toEqual([]);
+    expect(await findOurMounts(node.folder, mountsBefore)).toEqual([]);
   });
 
   it('has its mounts where the image’s links lead to in its own files, also above its root and to what is not there', async () => {
@@ -629,7 +631,7 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
   });
 
   it('leaves no mount on the host but the memory that each pod shares', async () => {
-    expect(await findOurMounts(node.folder)).toEqual([]);
+    expect(await findOurMounts(node.folder, mountsBefore)).toEqual([]);
     const { items } = await node.client.listPodSandbox({});
     const table = await readFile('/proc/self/mountinfo', 'utf8');
     const ofPods = table.split('\n').filter((line) => line.includes(`${node.root}/shm/`));
@@ -650,10 +652,18 @@ describe.skipIf(!isRoot)('a container in namespaces (needs root)', () => {
   });
 });
 
-/** Mounts of the host that bear our mark or are below a folder of ours, but for the memory that a pod's containers share. */
-async function findOurMounts(folder: string): Promise<string[]> {
-  const table = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n');
-  const ours = table.filter((line) => line.includes(folder) || / - \S+ podloop(-test)? /.test(line));
+/** The lines of the table of the host's mounts. */
+async function readMountTable(): Promise<string[]> {
+  return (await readFile('/proc/self/mountinfo', 'utf8')).split('\n');
+}
+
+/**
+ * Mounts of the host that have come since `before` and bear our mark or are below a folder of ours, but for the memory that a
+ * pod's containers share.
+ */
+async function findOurMounts(folder: string, before: ReadonlySet<string>): Promise<string[]> {
+  const come = (await readMountTable()).filter((line) => !before.has(line));
+  const ours = come.filter((line) => line.includes(folder) || / - \S+ podloop /.test(line));
   return ours.filter((line) => !(line.includes(`${folder}/root/shm/`) && line.includes(' - tmpfs shm ')));
 }
 

@@ -145,7 +145,7 @@ describe('podloop runtime', () => {
     await end(second, 'SIGTERM');
   });
 
-  it('goes on after the end of its parent until no pod is left', async () => {
+  it('goes on after the end of its parent until no pod lives, and leaves what has ended to the next', async () => {
     await using node = await EmbeddedNode.prepare();
     const parent = spawn('sleep', ['1000']);
     const runtime = await program.start(node, '--exit-with-parent', String(parent.pid));
@@ -156,8 +156,11 @@ describe('podloop runtime', () => {
     await once(parent, 'exit');
     await new Promise((resolve) => setTimeout(resolve, 600));
     expect((await node.exited(id)).state).toBe(CONTAINER_EXITED);
-    await node.client.removePodSandbox({ podSandboxId: pod });
+    await node.client.stopPodSandbox({ podSandboxId: pod });
     expect(await exited).toEqual([0, null]);
+    await node.startInside();
+    expect((await node.client.listPodSandbox({})).items).toMatchObject([{ id: pod }]);
+    expect((await node.status(id)).state).toBe(CONTAINER_EXITED);
   });
 
   it('ends with its parent and all pods with --stop-pods', async () => {

@@ -80,7 +80,7 @@ afterAll(async () => {
   await mkdir(join(folder, 'manifests'));
   await writeFile(file('none.yaml'), 'apiVersion: v1\nkind: List\nitems: []\n');
   await vi.waitFor(async () => {
-    expect((await podloop('get', 'pods', '--no-headers')).stdout).toBe('');
+    expect(await podloop('get', 'pods', '--no-headers')).toMatchObject({ code: 0, stdout: '' });
   }, LIMIT);
   await agent.end('SIGTERM');
   await untilNobodyNames(folder);

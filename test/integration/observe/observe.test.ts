@@ -106,6 +106,9 @@ describe('podloop observe beside a runtime', { timeout: patiently(180_000) }, ()
     expect(shown.stdout).toContain('CRITICAL RuntimeHung');
     const recording = join(own, 'incidents/1/calls.plrec');
     await expect.poll(async () => (await stat(recording)).size).toBeGreaterThan(100);
+    await expect
+      .poll(async () => (await runPodloop(['events', '-A', '--kinds', 'finding', '--root-dir', own])).stdout)
+      .toContain('RuntimeHung');
     // What is on the disk by now outlives any end.
     await observer.end('SIGKILL');
     const listed = await runPodloop(['incidents', ...place]);

@@ -88,13 +88,13 @@ export function runtimeCommand(host: CliHost): Command {
     .option('--stop-pods', 'Stop and remove all pods before the server exits', false)
     .option(
       '--exit-with-parent <pid>',
-      'Exit once that process is gone and no pod is left; with --stop-pods as soon as it is gone',
+      'Exit once that process is gone and no pod lives; with --stop-pods as soon as it is gone',
       parsePid,
     )
     .addOption(
       new Option(
         '--exit-with-agent <root-dir>',
-        'Exit once no node agent uses that folder and no pod is left; with --stop-pods as soon as no agent uses it',
+        'Exit once no node agent uses that folder and no pod lives; with --stop-pods as soon as no agent uses it',
       ).conflicts('exitWithParent'),
     )
     .addOption(verbosityOption('2 logs every refused call, 4 is for debugging'))
@@ -143,7 +143,7 @@ async function waitForEnd(
   { exitWithParent, exitWithAgent, stopPods }: RuntimeFlags,
   { clock, signal }: { clock: Clock; signal: AbortSignal },
 ): Promise<FolderLock | undefined> {
-  const isIdle = (): boolean => stopPods || runtime.podCount === 0;
+  const isIdle = (): boolean => stopPods || !runtime.hasLivePods;
   try {
     if (exitWithAgent !== undefined) {
       return await waitForAgentEnd({ rootDir: resolve(exitWithAgent), isIdle, clock, signal });
