@@ -36,12 +36,24 @@ const GUARDS: Readonly<Record<string, string>> = {
   'own limits': 'containers see their own limits',
   'volume sizes': 'project quotas hold claims to their size',
   eviction: 'a node of a control plane that is short of disk',
+  'node specs, groups':
+    'e2e_node: groups of pods and classes, scores for the OOM killer, limits of processes',
+  'node specs, allocatable': 'e2e_node: what is reserved, groups that somebody has changed',
+  'node specs, memory QoS': 'e2e_node: memory.min, memory.low and memory.high',
+  'node specs, swap': 'e2e_node: which pods may swap, and how much',
+  'node specs, OOM': 'e2e_node: reasons of containers that the kernel killed',
+  'node specs, shutdown': 'e2e_node: pods end by priority when the node goes down',
+  'node specs, eviction': 'e2e_node: who goes first when memory, disk, inodes or processes run short',
 };
 const GUARDS_HEAD = `# The node protects itself
 
 For operators who ask whether a node survives its pods. Each suite attacks a stock Debian 13 (cgroup v2, systemd) under QEMU, as
 [test/machine](../../test/machine/README.md) says. This page is made from
-machine.json, and [its page](machine.md) has each test. A suite that ran into a time limit is **not judged**.`;
+machine.json, and [its page](machine.md) has each test. A suite that ran into a time limit is **not judged**.
+
+The \`node specs\` are those of Kubernetes' own e2e_node suite. The real kubelet v1.37.2 plays each of them first, on the same machine and
+containerd: **passed** means that both pass. What the kubelet fails there is not judged, with the results of both on
+[the page of all tests](machine.md).`;
 
 /** docs/results/guards.md. */
 export async function formatGuardsPage(results: readonly MachineResult[]): Promise<string> {

@@ -233,7 +233,34 @@ function kubernetesSuites(): Suite[] {
     ...{ ...common, name: 'incidents', files: ['test/machine/inside/node-incidents.test.ts'] },
     ...{ env, limitMinutes: 120, dependsOn: ['test/incidents', 'test/machine/inside/node-containerd.ts'] },
   });
-  return [eviction, incidents, ...specs];
+  return [eviction, incidents, ...specs, ...nodeSpecSuites()];
+}
+
+/** Files of Kubernetes' e2e_node suite, by what their specs are about. */
+const NODE_SPECS: Readonly<Record<string, readonly string[]>> = {
+  groups: ['pods_container_manager_test.go', 'container_manager_test.go', 'pids_test.go'],
+  allocatable: ['node_container_manager_test.go', 'cgroup_reconciliation_test.go'],
+  'memory QoS': ['memory_qos_test.go'],
+  swap: ['swap_test.go'],
+  OOM: ['oomkiller_linux_test.go'],
+  shutdown: ['node_shutdown_linux_test.go'],
+  eviction: ['eviction_test.go', 'system_node_critical_test.go', 'critical_pod_test.go'],
+};
+
+/** Specs about how a node protects itself, with the real kubelet and with podloop. */
+function nodeSpecSuites(): Suite[] {
+  return Object.entries(NODE_SPECS).map(([name, files]) =>
+    suite({
+      ...{ name: `node specs, ${name}`, files: ['test/machine/inside/node-specs.test.ts'] },
+      ...{ needs: ['kubernetes'], long: true, limitMinutes: 300, ownMachine: true, images: ['debian13'] },
+      env: {
+        KUBEBUILDER_ASSETS: KUBERNETES_IN_MACHINE,
+        PODLOOP_CGROUP_DRIVER: 'systemd',
+        PODLOOP_NODE_SPECS: files.join(' '),
+      },
+      dependsOn: ['test/e2e', 'test/machine/inside/node-suite.ts', 'test/machine/inside/node-containerd.ts'],
+    }),
+  );
 }
 
 function numberOf(story: string): string {

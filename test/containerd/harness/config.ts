@@ -28,13 +28,15 @@ export interface ContainerdSettings {
   readonly cgroupDriver?: 'cgroupfs' | 'systemd';
   /** The program that makes containers (default: the `runc` in the PATH). */
   readonly ociRuntime?: string;
+  /** Whether no container gets a lower score than containerd has, which takes a capability (default: true). */
+  readonly restrictOomScores?: boolean;
 }
 
 /** The configuration file of a release: its own folders and sockets, nothing of the machine's. */
 export function containerdConfig(
   release: Release,
   names: InstanceNames,
-  { registryHosts, cgroupDriver = 'cgroupfs', ociRuntime }: ContainerdSettings = {},
+  { registryHosts, cgroupDriver = 'cgroupfs', ociRuntime, restrictOomScores = true }: ContainerdSettings = {},
 ): string {
   const options = [
     `Root = "${names.folder}/runc"`,
@@ -43,8 +45,8 @@ export function containerdConfig(
   ].join('\n        ');
   const [cri, images] =
     release === '2.1'
-      ? [criVersion3(names, options), 'io.containerd.cri.v1.images']
-      : [criVersion2(names, options), 'io.containerd.grpc.v1.cri'];
+      ? [criVersion3(names, options, restrictOomScores), 'io.containerd.cri.v1.images']
+      : [criVersion2(names, options, restrictOomScores), 'io.containerd.grpc.v1.cri'];
   const registry =
     registryHosts === undefined
       ? []
@@ -77,11 +79,15 @@ disabled_plugins = [${unused.join(', ')}]
 }
 
 // restrict_oom_score_adj: without CAP_SYS_RESOURCE nobody may lower a score, and runc would fail.
-function criVersion2({ cniBinFolder, cniConfigFolder }: InstanceNames, options: string): string {
+function criVersion2(
+  { cniBinFolder, cniConfigFolder }: InstanceNames,
+  options: string,
+  restrict: boolean,
+): string {
   return `
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "${PAUSE_IMAGE}"
-  restrict_oom_score_adj = true
+  restrict_oom_score_adj = ${restrict}
   netns_mounts_under_state_dir = true
   stream_server_address = "127.0.0.1"
   stream_server_port = "0"
@@ -98,14 +104,18 @@ function criVersion2({ cniBinFolder, cniConfigFolder }: InstanceNames, options: 
 `;
 }
 
-function criVersion3({ cniBinFolder, cniConfigFolder }: InstanceNames, options: string): string {
+function criVersion3(
+  { cniBinFolder, cniConfigFolder }: InstanceNames,
+  options: string,
+  restrict: boolean,
+): string {
   return `
 [plugins.'io.containerd.cri.v1.images']
   snapshotter = "overlayfs"
   [plugins.'io.containerd.cri.v1.images'.pinned_images]
     sandbox = "${PAUSE_IMAGE}"
 [plugins.'io.containerd.cri.v1.runtime']
-  restrict_oom_score_adj = true
+  restrict_oom_score_adj = ${restrict}
   netns_mounts_under_state_dir = true
   [plugins.'io.containerd.cri.v1.runtime'.cni]
     bin_dirs = ["${cniBinFolder}"]

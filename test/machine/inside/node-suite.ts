@@ -1,0 +1,160 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DisposalStack } from '../../../src/base/async/disposal-stack.js';
+import { findE2ePrograms } from '../../e2e/e2e-programs.js';
+import { ImageRegistry } from '../../e2e/image-registry.js';
+import { makeStandInImages } from '../../e2e/stand-in-images.js';
+import { listImages } from '../../e2e/suite-run.js';
+import { readInstalled } from '../../containerd/harness/installed.js';
+import { startContainerd } from '../../containerd/harness/containerd.js';
+import { parseSpecReport, type SpecResult } from '../../critest/spec-report.js';
+import { CGROUP_DRIVER, OCI_RUNTIME, RELEASE } from './node-containerd.js';
+import { shellOutput } from './node-shell.js';
+
+/** What is held against the suite: the real kubelet, and podloop in its place. */
+export type Contender = 'kubelet' | 'podloop';
+
+/** Which specs {@link NodeSuite.run} runs. */
+export interface SpecChoice {
+  /** Files of the suite, as `pids_test.go`. */
+  readonly files: readonly string[];
+  /** Of their specs, those whose names match (default: all). */
+  readonly focus?: string;
+}
+
+/** Where the suite has a kubelet's files, whatever flags say. */
+const KUBELET_ROOT = '/var/lib/kubelet';
+
+/** What the suite gives a kubelet by itself, with the driver of the machine's runtime. */
+const SETTINGS = `apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+cgroupRoot: /
+cgroupDriver: ${CGROUP_DRIVER}
+volumeStatsAggPeriod: 10s
+serializeImagePulls: false
+fileCheckFrequency: 10s
+podCIDR: 10.100.0.0/24
+evictionPressureTransitionPeriod: 30s
+evictionHard: { memory.available: 250Mi, nodefs.available: 10%, nodefs.inodesFree: 5% }
+evictionMinimumReclaim: { nodefs.available: 5%, nodefs.inodesFree: 5% }
+`;
+
+/**
+ * podloop under the name and with the flags of a kubelet. Gates are the kubelet's own, and the folder of more settings is one that
+ * the suite makes and leaves empty.
+ */
+const STAND_IN = `#!/bin/bash
+args=()
+while [ $# -gt 0 ]; do
+  case $1 in
+  --feature-gates | --config-dir) shift 2 ;;
+  --v) args+=(--verbosity "$2"); shift 2 ;;
+  *) args+=("$1"); shift ;;
+  esac
+done
+exec /usr/bin/env podloop run "\${args[@]}"
+`;
+
+/** Kubernetes' e2e_node suite on a containerd of its own, with images that stand in for those of registries. */
+export class NodeSuite implements AsyncDisposable {
+  readonly #folder: string;
+  readonly #suite: string;
+  readonly #endpoint: string;
+  readonly #ends: DisposalStack;
+
+  static async start(folder: string, assets: string): Promise<NodeSuite> {
+    await using ends = new DisposalStack();
+    const programs = await findE2ePrograms(process.env);
+    const { busybox } = await readInstalled();
+    const parts = { busybox, agnhost: programs.agnhost, searchPath: process.env['PATH'] ?? '' };
+    const layout = await makeStandInImages(await listImages(programs), parts);
+    const registry = ends.use(await ImageRegistry.start(layout));
+    const registryHosts = join(folder, 'registry-hosts');
+    await registry.writeHosts(registryHosts);
+    const containerd = ends.use(
+      await startContainerd({
+        ...{ version: RELEASE, cgroupDriver: CGROUP_DRIVER, registryHosts, ...OCI_RUNTIME },
+        restrictOomScores: false,
+      }),
+    );
+    const images = join(folder, 'images.tar');
+    await writeFile(images, layout.toTar());
+    await containerd.ctr('images', 'import', images);
+    await rm(images);
+    await writePrograms(folder, assets);
+    return new NodeSuite(folder, join(assets, 'e2e_node.test'), containerd.endpoint, ends.move());
+  }
+
+  private constructor(folder: string, suite: string, endpoint: string, ends: DisposalStack) {
+    this.#folder = folder;
+    this.#suite = suite;
+    this.#endpoint = endpoint;
+    this.#ends = ends;
+  }
+
+  /** Runs specs with one of the two as the node; those that were not reached are left out. */
+  async run(contender: Contender, { files, focus }: SpecChoice): Promise<SpecResult[]> {
+    const folder = join(this.#folder, contender);
+    await mkdir(folder);
+    const report = join(folder, 'report.json');
+    const settings = join(folder, 'settings.yaml');
+    await writeFile(settings, SETTINGS);
+    const ginkgo = [
+      ...files.map((file) => `focus-file=${file}`),
+      ...(focus === undefined ? [] : [`focus=${focus}`]),
+      // Without it the suite leaves out whatever is marked as a feature.
+      ...[
+        'label-filter=!Flaky',
+        'timeout=5h',
+        'poll-progress-after=10m',
+        'no-color',
+        `json-report=${report}`,
+      ],
+    ];
+    const args = [
+      ...ginkgo.map((arg) => `--ginkgo.${arg}`),
+      ...[`--k8s-bin-dir=${join(this.#folder, `bin-${contender}`)}`, `--kubelet-config-file=${settings}`],
+      ...[`--container-runtime-endpoint=${this.#endpoint}`, '--prepull-images=false'],
+      ...[`--report-dir=${folder}`, '--node-name=node'],
+    ];
+    await new Promise<void>((resolve) => {
+      const env = { ...process.env, PATH: `${join(this.#folder, 'bin')}:${process.env['PATH'] ?? ''}` };
+      const limit = 256 * 1024 * 1024;
+      // Specs that fail are a result, and the report has them.
+      execFile(this.#suite, args, { cwd: folder, env, maxBuffer: limit }, (_, stdout, stderr) => {
+        process.stdout.write(`${stdout.slice(-200_000)}\n${stderr.slice(-20_000)}\n`);
+        resolve();
+      });
+    });
+    await this.#forget();
+    const text = await readFile(report, 'utf8').catch(() => '[]');
+    return parseSpecReport(text).filter(({ state, message }) => state !== 'skipped' || message !== '');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#forget();
+    await this.#ends[Symbol.asyncDispose]();
+  }
+
+  /** Takes away what the last node has left: its unit, volumes and groups. */
+  async #forget(): Promise<void> {
+    await shellOutput(`systemctl stop 'kubelet-*.service' 2>&1; systemctl reset-failed 'kubelet-*' 2>&1
+      awk '$2 ~ "^${KUBELET_ROOT}/" { print $2 }' /proc/mounts | tac | xargs -r umount -l
+      rm -rf ${KUBELET_ROOT}; systemctl stop kubepods.slice 2>&1`);
+  }
+}
+
+/** Folders of programs: that of each contender, and one with what the suite expects of the machine and this one lacks. */
+async function writePrograms(folder: string, assets: string): Promise<void> {
+  const write = async (place: string, name: string, text: string): Promise<void> => {
+    await mkdir(join(folder, place), { recursive: true });
+    const file = join(folder, place, name);
+    await writeFile(file, text);
+    await chmod(file, 0o755);
+  };
+  await mkdir(join(folder, 'bin-kubelet'));
+  await symlink(join(assets, 'kubelet'), join(folder, 'bin-kubelet/kubelet'));
+  await write('bin-podloop', 'kubelet', STAND_IN);
+  await write('bin', 'sudo', '#!/bin/sh\nexec "$@"\n');
+}
