@@ -17,7 +17,7 @@
  * @module
  */
 import { type PlegReport } from '#kube/node/pleg-report.js';
-import { withoutCredentials } from '#base/text/credentials.js';
+import { withoutCredentials } from '#base/text/without-credentials.js';
 import { type Clock } from '#base/time/clock.js';
 import { type KubeletAddresses, KubeletExaminer } from './examine-kubelet.js';
 import { MachineExaminer } from './examine-machine.js';

@@ -1,4 +1,4 @@
-import { findCredentials, REDACTED } from '#base/text/credentials.js';
+import { findCredentials, REDACTED } from '#base/text/without-credentials.js';
 import { type SecretBook } from './secret-book.js';
 import { type Span } from '../replay/text-index.js';
 

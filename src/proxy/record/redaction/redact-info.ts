@@ -1,4 +1,4 @@
-import { REDACTED } from '#base/text/credentials.js';
+import { REDACTED } from '#base/text/without-credentials.js';
 
 /** Longer texts are not parsed. */
 const MAX_JSON_LENGTH = 512 * 1024;

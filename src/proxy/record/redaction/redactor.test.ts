@@ -1,4 +1,4 @@
-import { REDACTED } from '#base/text/credentials.js';
+import { REDACTED } from '#base/text/without-credentials.js';
 import { describe, expect, it } from 'vitest';
 import {
   ContainerStatusResponse,

@@ -7,7 +7,7 @@ import {
   WireType,
 } from '#base/wire/protobuf-fields.js';
 import { SliceYielder } from '#base/async/slices.js';
-import { REDACTED } from '#base/text/credentials.js';
+import { REDACTED } from '#base/text/without-credentials.js';
 import { type FieldClass, type FieldSchema, MESSAGE_SCHEMAS, type MessageSchema } from '../message-schema.js';
 import { redactInfo } from './redact-info.js';
 import { type RedactedItem, RedactedItems } from './redacted-items.js';

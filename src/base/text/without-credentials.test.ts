@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { findCredentials, withoutCredentials } from './credentials.js';
+import { findCredentials, withoutCredentials } from './without-credentials.js';
 
 it.each([
   ['GET https://me:hunter2@reg.example/v2/: 401', 'GET https://[redacted]@reg.example/v2/: 401'],
