@@ -256,7 +256,7 @@ function nodeSpecSuites(): Suite[] {
       env: {
         KUBEBUILDER_ASSETS: KUBERNETES_IN_MACHINE,
         PODLOOP_CGROUP_DRIVER: 'systemd',
-        PODLOOP_NODE_SPECS: files.join(' '),
+        PODLOOP_NODE_SPECS: files.join(','),
       },
       dependsOn: ['test/e2e', 'test/machine/inside/node-suite.ts', 'test/machine/inside/node-containerd.ts'],
     }),

@@ -14,8 +14,8 @@ import { type SpecResult } from '../../critest/spec-report.js';
 import { NodeSuite } from './node-suite.js';
 
 const ASSETS = process.env['KUBEBUILDER_ASSETS'] ?? '';
-/** As `pids_test.go swap_test.go`. */
-const FILES = (process.env['PODLOOP_NODE_SPECS'] ?? '').split(' ');
+/** As `pids_test.go,swap_test.go`. */
+const FILES = (process.env['PODLOOP_NODE_SPECS'] ?? '').split(',');
 
 /** The suite is over before the tests are known: their names are those of its specs. */
 const { kubelet, podloop } = await runBoth();
