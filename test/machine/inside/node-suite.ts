@@ -23,6 +23,9 @@ export interface SpecChoice {
   readonly focus?: string;
 }
 
+/** Takes the kubelet that lies beside it. */
+const SUITE = 'e2e_node.test';
+
 /** Where the suite has a kubelet's files, whatever flags say. */
 const KUBELET_ROOT = '/var/lib/kubelet';
 
@@ -59,7 +62,6 @@ exec /usr/bin/env podloop run "\${args[@]}"
 /** Kubernetes' e2e_node suite on a containerd of its own, with images that stand in for those of registries. */
 export class NodeSuite implements AsyncDisposable {
   readonly #folder: string;
-  readonly #suite: string;
   readonly #endpoint: string;
   readonly #ends: DisposalStack;
 
@@ -83,12 +85,11 @@ export class NodeSuite implements AsyncDisposable {
     await containerd.ctr('images', 'import', images);
     await rm(images);
     await writePrograms(folder, assets);
-    return new NodeSuite(folder, join(assets, 'e2e_node.test'), containerd.endpoint, ends.move());
+    return new NodeSuite(folder, containerd.endpoint, ends.move());
   }
 
-  private constructor(folder: string, suite: string, endpoint: string, ends: DisposalStack) {
+  private constructor(folder: string, endpoint: string, ends: DisposalStack) {
     this.#folder = folder;
-    this.#suite = suite;
     this.#endpoint = endpoint;
     this.#ends = ends;
   }
@@ -114,7 +115,7 @@ export class NodeSuite implements AsyncDisposable {
     ];
     const args = [
       ...ginkgo.map((arg) => `--ginkgo.${arg}`),
-      ...[`--k8s-bin-dir=${join(this.#folder, `bin-${contender}`)}`, `--kubelet-config-file=${settings}`],
+      `--kubelet-config-file=${settings}`,
       ...[`--container-runtime-endpoint=${this.#endpoint}`, '--prepull-images=false'],
       ...[`--report-dir=${folder}`, '--node-name=node'],
     ];
@@ -122,10 +123,15 @@ export class NodeSuite implements AsyncDisposable {
       const env = { ...process.env, PATH: `${join(this.#folder, 'bin')}:${process.env['PATH'] ?? ''}` };
       const limit = 256 * 1024 * 1024;
       // Specs that fail are a result, and the report has them.
-      execFile(this.#suite, args, { cwd: folder, env, maxBuffer: limit }, (_, stdout, stderr) => {
-        process.stdout.write(`${stdout.slice(-200_000)}\n${stderr.slice(-20_000)}\n`);
-        resolve();
-      });
+      execFile(
+        join(this.#folder, `bin-${contender}`, SUITE),
+        args,
+        { cwd: folder, env, maxBuffer: limit },
+        (_, stdout, stderr) => {
+          process.stdout.write(`${stdout.slice(-200_000)}\n${stderr.slice(-20_000)}\n`);
+          resolve();
+        },
+      );
     });
     await this.#forget();
     const text = await readFile(report, 'utf8').catch(() => '[]');
@@ -153,8 +159,10 @@ async function writePrograms(folder: string, assets: string): Promise<void> {
     await writeFile(file, text);
     await chmod(file, 0o755);
   };
+  await write('bin-podloop', 'kubelet', STAND_IN);
   await mkdir(join(folder, 'bin-kubelet'));
   await symlink(join(assets, 'kubelet'), join(folder, 'bin-kubelet/kubelet'));
-  await write('bin-podloop', 'kubelet', STAND_IN);
+  for (const place of ['bin-kubelet', 'bin-podloop'])
+    await symlink(join(assets, SUITE), join(folder, place, SUITE));
   await write('bin', 'sudo', '#!/bin/sh\nexec "$@"\n');
 }
