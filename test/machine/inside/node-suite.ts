@@ -1,5 +1,6 @@
-import { execFile } from 'node:child_process';
-import { chmod, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, open, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DisposalStack } from '../../../src/base/async/disposal-stack.js';
 import { findE2ePrograms } from '../../e2e/e2e-programs.js';
@@ -25,6 +26,9 @@ export interface SpecChoice {
 
 /** Takes the kubelet that lies beside it. */
 const SUITE = 'e2e_node.test';
+
+/** Of what the suite says, the end is shown; most of it is told by its report. */
+const MAX_SAID = 200_000;
 
 /** Where the suite has a kubelet's files, whatever flags say. */
 const KUBELET_ROOT = '/var/lib/kubelet';
@@ -119,20 +123,14 @@ export class NodeSuite implements AsyncDisposable {
       ...[`--container-runtime-endpoint=${this.#endpoint}`, '--prepull-images=false'],
       ...[`--report-dir=${folder}`, '--node-name=node'],
     ];
-    await new Promise<void>((resolve) => {
-      const env = { ...process.env, PATH: `${join(this.#folder, 'bin')}:${process.env['PATH'] ?? ''}` };
-      const limit = 256 * 1024 * 1024;
-      // Specs that fail are a result, and the report has them.
-      execFile(
-        join(this.#folder, `bin-${contender}`, SUITE),
-        args,
-        { cwd: folder, env, maxBuffer: limit },
-        (_, stdout, stderr) => {
-          process.stdout.write(`${stdout.slice(-200_000)}\n${stderr.slice(-20_000)}\n`);
-          resolve();
-        },
-      );
-    });
+    const env = { ...process.env, PATH: `${join(this.#folder, 'bin')}:${process.env['PATH'] ?? ''}` };
+    await using log = await open(join(folder, 'suite.log'), 'w');
+    const program = join(this.#folder, `bin-${contender}`, SUITE);
+    const child = spawn(program, args, { cwd: folder, env, stdio: ['ignore', log.fd, log.fd] });
+    // Specs that fail are a result, and the report has them.
+    await once(child, 'close');
+    const said = await readFile(join(folder, 'suite.log'), 'utf8');
+    process.stdout.write(`${said.slice(-MAX_SAID)}\n`);
     await this.#forget();
     const text = await readFile(report, 'utf8').catch(() => '[]');
     return parseSpecReport(text).filter(({ state, message }) => state !== 'skipped' || message !== '');
