@@ -14,6 +14,8 @@ export interface StandInParts {
   readonly agnhost: string;
   /** Where bash and curl are looked for; images do without when they are not there, with busybox for a shell. */
   readonly searchPath: string;
+  /** Whether `pause` is busybox's shell, which starts with next to no CPU in an emulated machine, too (default: it is agnhost). */
+  readonly lightPause?: boolean;
 }
 
 /** The layers that an image may have over the common base. */
@@ -60,6 +62,15 @@ export const STAND_INS: Readonly<Record<string, StandIn>> = {
     layers: ['agnhost'],
     what: 'agnhost, which waits',
   },
+};
+
+/** Ends when it is told to. */
+const LIGHT_PAUSE: StandIn = {
+  config: {
+    Env,
+    Entrypoint: ['/bin/busybox', 'sh', '-c', "trap 'exit 0' TERM INT; sleep 2147483647 & wait"],
+  },
+  what: 'busybox’s shell, which waits',
 };
 
 /**
@@ -113,7 +124,8 @@ export async function makeStandInImages(names: readonly string[], parts: StandIn
     site: packTar([{ name: 'srv/index.html', mode: 0o644, content: 'stand-in\n' }]),
     escalation: packTar([{ name: 'nnp', mode: 0o4755, content: agnhost }]),
   };
-  for (const [kind, { config, layers: over = [] }] of Object.entries(STAND_INS)) {
+  const standIns = { ...STAND_INS, ...(parts.lightPause === true ? { pause: LIGHT_PAUSE } : {}) };
+  for (const [kind, { config, layers: over = [] }] of Object.entries(standIns)) {
     const named = names.filter((name) => kindOf(name) === kind);
     if (named.length === 0) continue;
     layout.addImage({ names: named, layers: [base, ...over.map((layer) => layers[layer])], config });

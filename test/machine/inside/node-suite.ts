@@ -73,7 +73,12 @@ export class NodeSuite implements AsyncDisposable {
     await using ends = new DisposalStack();
     const programs = await findE2ePrograms(process.env);
     const { busybox } = await readInstalled();
-    const parts = { busybox, agnhost: programs.agnhost, searchPath: process.env['PATH'] ?? '' };
+    const parts = {
+      busybox,
+      agnhost: programs.agnhost,
+      searchPath: process.env['PATH'] ?? '',
+      lightPause: true,
+    };
     const layout = await makeStandInImages(await listImages(programs), parts);
     const registry = ends.use(await ImageRegistry.start(layout));
     const registryHosts = join(folder, 'registry-hosts');
@@ -84,6 +89,8 @@ export class NodeSuite implements AsyncDisposable {
         restrictOomScores: false,
       }),
     );
+    // As its unit has it.
+    await writeFile(`/proc/${containerd.pid}/oom_score_adj`, '-999');
     const images = join(folder, 'images.tar');
     await writeFile(images, layout.toTar());
     await containerd.ctr('images', 'import', images);
