@@ -37,8 +37,8 @@ async function runBoth(): Promise<Record<'kubelet' | 'podloop', readonly SpecRes
   try {
     await using suite = await NodeSuite.start(folder, ASSETS);
     return {
-      kubelet: await suite.run('kubelet', { files: FILES }),
-      podloop: await suite.run('podloop', { files: FILES }),
+      kubelet: await suite.run('kubelet', FILES),
+      podloop: await suite.run('podloop', FILES),
     };
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -8,21 +8,13 @@ import { ImageRegistry } from '../../e2e/image-registry.js';
 import { makeStandInImages } from '../../e2e/stand-in-images.js';
 import { listImages } from '../../e2e/suite-run.js';
 import { readInstalled } from '../../containerd/harness/installed.js';
-import { startContainerd } from '../../containerd/harness/containerd.js';
+import { type Containerd, startContainerd } from '../../containerd/harness/containerd.js';
 import { parseSpecReport, type SpecResult } from '../../critest/spec-report.js';
 import { CGROUP_DRIVER, OCI_RUNTIME, RELEASE } from './node-containerd.js';
 import { shellOutput } from './node-shell.js';
 
 /** What is held against the suite: the real kubelet, and podloop in its place. */
 export type Contender = 'kubelet' | 'podloop';
-
-/** Which specs {@link NodeSuite.run} runs. */
-export interface SpecChoice {
-  /** Files of the suite, as `pids_test.go`. */
-  readonly files: readonly string[];
-  /** Of their specs, those whose names match (default: all). */
-  readonly focus?: string;
-}
 
 /** Takes the kubelet that lies beside it. */
 const SUITE = 'e2e_node.test';
@@ -66,7 +58,7 @@ exec /usr/bin/env podloop run "\${args[@]}"
 /** Kubernetes' e2e_node suite on a containerd of its own, with images that stand in for those of registries. */
 export class NodeSuite implements AsyncDisposable {
   readonly #folder: string;
-  readonly #endpoint: string;
+  readonly #containerd: Containerd;
   readonly #ends: DisposalStack;
 
   static async start(folder: string, assets: string): Promise<NodeSuite> {
@@ -96,17 +88,17 @@ export class NodeSuite implements AsyncDisposable {
     await containerd.ctr('images', 'import', images);
     await rm(images);
     await writePrograms(folder, assets);
-    return new NodeSuite(folder, containerd.endpoint, ends.move());
+    return new NodeSuite(folder, containerd, ends.move());
   }
 
-  private constructor(folder: string, endpoint: string, ends: DisposalStack) {
+  private constructor(folder: string, containerd: Containerd, ends: DisposalStack) {
     this.#folder = folder;
-    this.#endpoint = endpoint;
+    this.#containerd = containerd;
     this.#ends = ends;
   }
 
-  /** Runs specs with one of the two as the node; those that were not reached are left out. */
-  async run(contender: Contender, { files, focus }: SpecChoice): Promise<SpecResult[]> {
+  /** Runs the specs of files of the suite, as `pids_test.go`, with one of the two as the node; those that were not reached are left out. */
+  async run(contender: Contender, files: readonly string[]): Promise<SpecResult[]> {
     const folder = join(this.#folder, contender);
     await mkdir(folder);
     const report = join(folder, 'report.json');
@@ -114,7 +106,6 @@ export class NodeSuite implements AsyncDisposable {
     await writeFile(settings, SETTINGS);
     const ginkgo = [
       ...files.map((file) => `focus-file=${file}`),
-      ...(focus === undefined ? [] : [`focus=${focus}`]),
       // Without it the suite leaves out whatever is marked as a feature.
       ...[
         'label-filter=!Flaky',
@@ -127,7 +118,7 @@ export class NodeSuite implements AsyncDisposable {
     const args = [
       ...ginkgo.map((arg) => `--ginkgo.${arg}`),
       `--kubelet-config-file=${settings}`,
-      ...[`--container-runtime-endpoint=${this.#endpoint}`, '--prepull-images=false'],
+      ...[`--container-runtime-endpoint=${this.#containerd.endpoint}`, '--prepull-images=false'],
       ...[`--report-dir=${folder}`, '--node-name=node'],
     ];
     const env = { ...process.env, PATH: `${join(this.#folder, 'bin')}:${process.env['PATH'] ?? ''}` };
@@ -148,10 +139,11 @@ export class NodeSuite implements AsyncDisposable {
     await this.#ends[Symbol.asyncDispose]();
   }
 
-  /** Takes away what the last node has left: its unit, volumes and groups. */
+  /** Takes away what the last node has left: its unit, pods, volumes and groups. */
   async #forget(): Promise<void> {
-    await shellOutput(`systemctl stop 'kubelet-*.service' 2>&1; systemctl reset-failed 'kubelet-*' 2>&1
-      awk '$2 ~ "^${KUBELET_ROOT}/" { print $2 }' /proc/mounts | tac | xargs -r umount -l
+    await shellOutput(`systemctl stop 'kubelet-*.service' 2>&1; systemctl reset-failed 'kubelet-*' 2>&1`);
+    await this.#containerd.driver.removeAllPods();
+    await shellOutput(`awk '$2 ~ "^${KUBELET_ROOT}/" { print $2 }' /proc/mounts | tac | xargs -r umount -l
       rm -rf ${KUBELET_ROOT}; systemctl stop kubepods.slice 2>&1`);
   }
 }
