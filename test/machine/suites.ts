@@ -236,9 +236,9 @@ function kubernetesSuites(): Suite[] {
   return [eviction, incidents, ...specs, ...nodeSpecSuites()];
 }
 
-/** Files of Kubernetes' e2e_node suite, by what their specs are about. */
+/** Files of Kubernetes' e2e_node suite, as parts of their paths, by what their specs are about. */
 const NODE_SPECS: Readonly<Record<string, readonly string[]>> = {
-  groups: ['pods_container_manager_test.go', 'container_manager_test.go', 'pids_test.go'],
+  groups: ['pods_container_manager_test.go', '/container_manager_test.go', 'pids_test.go'],
   allocatable: ['node_container_manager_test.go', 'cgroup_reconciliation_test.go'],
   'memory QoS': ['memory_qos_test.go'],
   swap: ['swap_test.go'],
@@ -258,7 +258,12 @@ function nodeSpecSuites(): Suite[] {
         PODLOOP_CGROUP_DRIVER: 'systemd',
         PODLOOP_NODE_SPECS: files.join(','),
       },
-      dependsOn: ['test/e2e', 'test/machine/inside/node-suite.ts', 'test/machine/inside/node-containerd.ts'],
+      dependsOn: [
+        'test/e2e',
+        ...['node-suite', 'credential-proxy', 'node-containerd'].map(
+          (name) => `test/machine/inside/${name}.ts`,
+        ),
+      ],
     }),
   );
 }

@@ -10,6 +10,7 @@ import { listImages } from '../../e2e/suite-run.js';
 import { readInstalled } from '../../containerd/harness/installed.js';
 import { type Containerd, startContainerd } from '../../containerd/harness/containerd.js';
 import { parseSpecReport, type SpecResult } from '../../critest/spec-report.js';
+import { CredentialProxy } from './credential-proxy.js';
 import { CGROUP_DRIVER, OCI_RUNTIME, RELEASE } from './node-containerd.js';
 import { shellOutput } from './node-shell.js';
 
@@ -18,6 +19,9 @@ export type Contender = 'kubelet' | 'podloop';
 
 /** Takes the kubelet that lies beside it. */
 const SUITE = 'e2e_node.test';
+
+/** Of whoever asks podloop, by {@link CredentialProxy}. */
+const TOKEN = 'of-the-suite';
 
 /** Of what the suite says, the end is shown; most of it is told by its report. */
 const MAX_SAID = 200_000;
@@ -52,7 +56,7 @@ while [ $# -gt 0 ]; do
   *) args+=("$1"); shift ;;
   esac
 done
-exec /usr/bin/env podloop run "\${args[@]}"
+exec /usr/bin/env podloop run "\${args[@]}" --token-auth-file "$(dirname "$0")/tokens"
 `;
 
 /** Kubernetes' e2e_node suite on a containerd of its own, with images that stand in for those of registries. */
@@ -124,6 +128,7 @@ export class NodeSuite implements AsyncDisposable {
     const env = { ...process.env, PATH: `${join(this.#folder, 'bin')}:${process.env['PATH'] ?? ''}` };
     await using log = await open(join(folder, 'suite.log'), 'w');
     const program = join(this.#folder, `bin-${contender}`, SUITE);
+    await using _proxy = contender === 'podloop' ? await CredentialProxy.start(TOKEN) : undefined;
     const child = spawn(program, args, { cwd: folder, env, stdio: ['ignore', log.fd, log.fd] });
     // Specs that fail are a result, and the report has them.
     await once(child, 'close');
@@ -157,6 +162,8 @@ async function writePrograms(folder: string, assets: string): Promise<void> {
     await chmod(file, 0o755);
   };
   await write('bin-podloop', 'kubelet', STAND_IN);
+  await write('bin-podloop', 'tokens', `${TOKEN},suite,suite\n`);
+  await chmod(join(folder, 'bin-podloop/tokens'), 0o600);
   await mkdir(join(folder, 'bin-kubelet'));
   await symlink(join(assets, 'kubelet'), join(folder, 'bin-kubelet/kubelet'));
   for (const place of ['bin-kubelet', 'bin-podloop'])
