@@ -9,7 +9,7 @@
  * @module
  */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs, promisify } from 'node:util';
@@ -17,7 +17,7 @@ import { parseArgs, promisify } from 'node:util';
 import { findProgram } from '../build-state.js';
 import { findClusterBinaries } from '../cluster/harness/cluster-binaries.js';
 import { ControlPlane } from '../cluster/harness/control-plane.js';
-import { type ContainerdOptions, startContainerd } from '../containerd/harness/containerd.js';
+import { type ContainerdOptions } from '../containerd/harness/containerd.js';
 import { readInstalled, RELEASES } from '../containerd/harness/installed.js';
 import { removeAbandonedInstances } from '../containerd/harness/leftovers.js';
 import { preparePrivateNode, runInPrivateNode } from '../critest/private-node.js';
@@ -26,13 +26,12 @@ import { CONFORMANCE_PAGE, readPart, writePart } from '../conformance-part.js';
 import { formatE2ePart, parseE2ePart } from './e2e-part.js';
 import { type E2ePrograms, findE2ePrograms } from './e2e-programs.js';
 import { type ProgressStep } from './ginkgo-progress.js';
-import { ImageRegistry } from './image-registry.js';
 import { PodloopNode } from './podloop-node.js';
 import { keepResults, readCommit, readResults } from './kept-results.js';
 import { readRunFacts } from './run-facts.js';
 import { sampleSpecs, specName } from './spec-choice.js';
-import { makeStandInImages } from './stand-in-images.js';
-import { listImages, listSpecs, runSuite } from './suite-run.js';
+import { StandInContainerd } from './stand-in-containerd.js';
+import { listSpecs, runSuite } from './suite-run.js';
 
 const HELP = `Usage: npm run test:e2e -- [options]
 
@@ -123,18 +122,13 @@ async function runInside(folder: string): Promise<number> {
   const { busybox } = await readInstalled();
   const specs = chooseSpecs(await listSpecs(programs, folder));
   if (specs.length === 0) return fail('no spec matches');
-  say(`${specs.length} specs; making images`);
-  const parts = { busybox, agnhost: programs.agnhost, searchPath: process.env['PATH'] ?? '' };
-  const layout = await makeStandInImages(await listImages(programs), parts);
-  await using registry = await ImageRegistry.start(layout);
-  const registryHosts = path.join(folder, 'registry-hosts');
-  await registry.writeHosts(registryHosts);
-  say('starting etcd, the control plane, containerd and podloop');
+  say(`${specs.length} specs; making images for a containerd`);
+  await using standIns = await StandInContainerd.start({
+    ...{ folder, programs, images: { busybox }, containerd: chooseContainerd() },
+  });
+  const { containerd } = standIns;
+  say('starting etcd, the control plane and podloop');
   await using plane = await ControlPlane.start(found);
-  await using containerd = await startContainerd({ ...chooseContainerd(), registryHosts });
-  const images = path.join(folder, 'images.tar');
-  await writeFile(images, layout.toTar());
-  await containerd.ctr('images', 'import', images);
   // npm runs scripts in the project's folder.
   const podloop = findProgram(process.cwd());
   await using node = await PodloopNode.start({

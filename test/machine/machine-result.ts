@@ -40,8 +40,8 @@ interface Assertion {
 
 const MAX_REASON = 400;
 
-/** How tests and their support say that something did not come in time. */
-const TIME_OUTS = [
+/** How tests and their support say that something did not come in time, or that this machine cannot tell. */
+const UNJUDGED = [
   /\b(?:Test|Hook) timed out in \d+/,
   // What vitest writes into the stack of such an error in the place of its message.
   /\bSTACK_TRACE_ERROR\b/,
@@ -50,10 +50,9 @@ const TIME_OUTS = [
   /\bin vain expected\b/,
   /\bTimeoutError\b/,
   /\boperation was aborted due to timeout\b/,
-  // A test that finds out that this machine cannot tell.
-  /\bnot judged here\b/,
   /\bDEADLINE_EXCEEDED\b/,
   /\bTimeout (?:waiting for worker|starting)\b/,
+  /\bnot judged here\b/,
 ];
 
 /**
@@ -100,10 +99,10 @@ function describeFailedSuites(output: string): string {
   return error < 0 ? output.slice(-MAX_REASON) : output.slice(error);
 }
 
-/** Not judged when every message is about time. */
+/** Not judged when every message is one of {@link UNJUDGED}. */
 export function judgeFailure(messages: readonly string[]): Pick<TestResult, 'verdict' | 'reason'> {
-  const isLate = (message: string): boolean => TIME_OUTS.some((pattern) => pattern.test(message));
-  const verdict = messages.length > 0 && messages.every(isLate) ? 'not judged' : 'failed';
+  const isUnjudged = (message: string): boolean => UNJUDGED.some((pattern) => pattern.test(message));
+  const verdict = messages.length > 0 && messages.every(isUnjudged) ? 'not judged' : 'failed';
   const reason = messages
     .join('\n')
     .replaceAll(/\u001b\[[\d;]*m/g, '')

@@ -28,7 +28,7 @@ export interface ContainerdSettings {
   readonly cgroupDriver?: 'cgroupfs' | 'systemd';
   /** The program that makes containers (default: the `runc` in the PATH). */
   readonly ociRuntime?: string;
-  /** Whether no container gets a lower score than containerd has, which takes a capability (default: true). */
+  /** Whether containers get no lower OOM score than containerd has, as a lower one takes a capability (default: true). */
   readonly restrictOomScores?: boolean;
 }
 

@@ -2,7 +2,7 @@ import { createServer, request, type Server } from 'node:https';
 import { type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect } from 'node:tls';
 import { type Duplex } from 'node:stream';
-import { makeCertificate } from '../../../src/node/api/tls/make-certificate.js';
+import { SelfSigner } from '../../../src/node/api/tls/self-signed.js';
 import { shell, shellOutput } from './node-shell.js';
 
 const AGENT_PORT = 10_250;
@@ -10,7 +10,6 @@ const OWN_PORT = 10_260;
 /** Of the proxy's own connections, which go to the agent itself. */
 const OWN_ADDRESS = '127.0.0.9';
 const RULE = `OUTPUT -p tcp --dport ${AGENT_PORT} ! -s ${OWN_ADDRESS} -j REDIRECT --to-ports ${OWN_PORT}`;
-const DAY_MS = 86_400_000;
 
 /**
  * Shows a token to a node's agent in the name of everybody on this machine who asks it at its usual port. The API server of Kubernetes'
@@ -21,11 +20,7 @@ export class CredentialProxy implements AsyncDisposable {
   readonly #token: string;
 
   static async start(token: string): Promise<CredentialProxy> {
-    const now = Date.now();
-    const pair = await makeCertificate({
-      ...{ commonName: 'proxy', hosts: ['127.0.0.1'], purpose: 'server' },
-      ...{ validFrom: new Date(now - DAY_MS), validTo: new Date(now + 30 * DAY_MS) },
-    });
+    const pair = await new SelfSigner().make({ hosts: ['127.0.0.1'], nowMs: Date.now() });
     const proxy = new CredentialProxy(pair, token);
     await new Promise<void>((resolve) => proxy.#server.listen(OWN_PORT, '127.0.0.1', resolve));
     await shell(`iptables -t nat -A ${RULE}`);

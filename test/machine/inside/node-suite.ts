@@ -1,14 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, open, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DisposalStack } from '../../../src/base/async/disposal-stack.js';
 import { findE2ePrograms } from '../../e2e/e2e-programs.js';
-import { ImageRegistry } from '../../e2e/image-registry.js';
-import { makeStandInImages } from '../../e2e/stand-in-images.js';
-import { listImages } from '../../e2e/suite-run.js';
+import { StandInContainerd } from '../../e2e/stand-in-containerd.js';
+import { unmountBelow } from '../../containerd/harness/leftovers.js';
 import { readInstalled } from '../../containerd/harness/installed.js';
-import { type Containerd, startContainerd } from '../../containerd/harness/containerd.js';
 import { parseSpecReport, type SpecResult } from '../../critest/spec-report.js';
 import { CredentialProxy } from './credential-proxy.js';
 import { CGROUP_DRIVER, OCI_RUNTIME, RELEASE } from './node-containerd.js';
@@ -62,43 +59,28 @@ exec /usr/bin/env podloop run "\${args[@]}" --token-auth-file "$(dirname "$0")/t
 /** Kubernetes' e2e_node suite on a containerd of its own, with images that stand in for those of registries. */
 export class NodeSuite implements AsyncDisposable {
   readonly #folder: string;
-  readonly #containerd: Containerd;
-  readonly #ends: DisposalStack;
+  readonly #standIns: StandInContainerd;
 
   static async start(folder: string, assets: string): Promise<NodeSuite> {
-    await using ends = new DisposalStack();
-    const programs = await findE2ePrograms(process.env);
     const { busybox } = await readInstalled();
-    const parts = {
-      busybox,
-      agnhost: programs.agnhost,
-      searchPath: process.env['PATH'] ?? '',
-      lightPause: true,
-    };
-    const layout = await makeStandInImages(await listImages(programs), parts);
-    const registry = ends.use(await ImageRegistry.start(layout));
-    const registryHosts = join(folder, 'registry-hosts');
-    await registry.writeHosts(registryHosts);
-    const containerd = ends.use(
-      await startContainerd({
-        ...{ version: RELEASE, cgroupDriver: CGROUP_DRIVER, registryHosts, ...OCI_RUNTIME },
-        restrictOomScores: false,
-      }),
-    );
-    // As its unit has it.
-    await writeFile(`/proc/${containerd.pid}/oom_score_adj`, '-999');
-    const images = join(folder, 'images.tar');
-    await writeFile(images, layout.toTar());
-    await containerd.ctr('images', 'import', images);
-    await rm(images);
     await writePrograms(folder, assets);
-    return new NodeSuite(folder, containerd, ends.move());
+    const standIns = await StandInContainerd.start({
+      folder,
+      programs: await findE2ePrograms(process.env),
+      images: { busybox, lightPause: true },
+      containerd: {
+        ...{ version: RELEASE, cgroupDriver: CGROUP_DRIVER, ...OCI_RUNTIME },
+        restrictOomScores: false,
+      },
+    });
+    // As its unit has it.
+    await writeFile(`/proc/${standIns.containerd.pid}/oom_score_adj`, '-999');
+    return new NodeSuite(folder, standIns);
   }
 
-  private constructor(folder: string, containerd: Containerd, ends: DisposalStack) {
+  private constructor(folder: string, standIns: StandInContainerd) {
     this.#folder = folder;
-    this.#containerd = containerd;
-    this.#ends = ends;
+    this.#standIns = standIns;
   }
 
   /** Runs the specs of files of the suite, as `pids_test.go`, with one of the two as the node; those that were not reached are left out. */
@@ -111,59 +93,52 @@ export class NodeSuite implements AsyncDisposable {
     const ginkgo = [
       ...files.map((file) => `focus-file=${file}`),
       // Without it the suite leaves out whatever is marked as a feature.
-      ...[
-        'label-filter=!Flaky',
-        'timeout=5h',
-        'poll-progress-after=10m',
-        'no-color',
-        `json-report=${report}`,
-      ],
+      'label-filter=!Flaky',
+      ...['timeout=5h', 'poll-progress-after=10m', 'no-color', `json-report=${report}`],
     ];
     const args = [
       ...ginkgo.map((arg) => `--ginkgo.${arg}`),
-      `--kubelet-config-file=${settings}`,
-      ...[`--container-runtime-endpoint=${this.#containerd.endpoint}`, '--prepull-images=false'],
-      ...[`--report-dir=${folder}`, '--node-name=node'],
+      ...[`--kubelet-config-file=${settings}`, `--report-dir=${folder}`, '--node-name=node'],
+      ...[`--container-runtime-endpoint=${this.#standIns.containerd.endpoint}`, '--prepull-images=false'],
     ];
     const env = { ...process.env, PATH: `${join(this.#folder, 'bin')}:${process.env['PATH'] ?? ''}` };
-    await using log = await open(join(folder, 'suite.log'), 'w');
+    const said = join(folder, 'suite.log');
+    await using log = await open(said, 'w');
     const program = join(this.#folder, `bin-${contender}`, SUITE);
     await using _proxy = contender === 'podloop' ? await CredentialProxy.start(TOKEN) : undefined;
-    const child = spawn(program, args, { cwd: folder, env, stdio: ['ignore', log.fd, log.fd] });
-    // Specs that fail are a result, and the report has them.
-    await once(child, 'close');
-    const said = await readFile(join(folder, 'suite.log'), 'utf8');
-    process.stdout.write(`${said.slice(-MAX_SAID)}\n`);
-    await this.#forget();
+    try {
+      const child = spawn(program, args, { cwd: folder, env, stdio: ['ignore', log.fd, log.fd] });
+      // Specs that fail are a result, and the report has them.
+      await once(child, 'close');
+    } finally {
+      await this.#forget();
+    }
+    process.stdout.write(`${(await readFile(said, 'utf8')).slice(-MAX_SAID)}\n`);
     const text = await readFile(report, 'utf8').catch(() => '[]');
     return parseSpecReport(text).filter(({ state, message }) => state !== 'skipped' || message !== '');
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#forget();
-    await this.#ends[Symbol.asyncDispose]();
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#standIns[Symbol.asyncDispose]();
   }
 
-  /** Takes away what the last node has left: its unit, pods, volumes and groups. */
+  /** Takes away what a node has left: its unit, pods, volumes and groups. */
   async #forget(): Promise<void> {
     await shellOutput(`systemctl stop 'kubelet-*.service' 2>&1; systemctl reset-failed 'kubelet-*' 2>&1`);
-    await this.#containerd.driver.removeAllPods();
-    await shellOutput(`awk '$2 ~ "^${KUBELET_ROOT}/" { print $2 }' /proc/mounts | tac | xargs -r umount -l
-      rm -rf ${KUBELET_ROOT}; systemctl stop kubepods.slice 2>&1`);
+    await this.#standIns.containerd.driver.removeAllPods();
+    await unmountBelow(KUBELET_ROOT);
+    await shellOutput(`rm -rf ${KUBELET_ROOT}; systemctl stop kubepods.slice 2>&1`);
   }
 }
 
 /** Folders of programs: that of each contender, and one with what the suite expects of the machine and this one lacks. */
 async function writePrograms(folder: string, assets: string): Promise<void> {
-  const write = async (place: string, name: string, text: string): Promise<void> => {
+  const write = async (place: string, name: string, text: string, mode = 0o755): Promise<void> => {
     await mkdir(join(folder, place), { recursive: true });
-    const file = join(folder, place, name);
-    await writeFile(file, text);
-    await chmod(file, 0o755);
+    await writeFile(join(folder, place, name), text, { mode });
   };
   await write('bin-podloop', 'kubelet', STAND_IN);
-  await write('bin-podloop', 'tokens', `${TOKEN},suite,suite\n`);
-  await chmod(join(folder, 'bin-podloop/tokens'), 0o600);
+  await write('bin-podloop', 'tokens', `${TOKEN},suite,suite\n`, 0o600);
   await mkdir(join(folder, 'bin-kubelet'));
   await symlink(join(assets, 'kubelet'), join(folder, 'bin-kubelet/kubelet'));
   for (const place of ['bin-kubelet', 'bin-podloop'])
